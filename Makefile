@@ -1,0 +1,176 @@
+# Leasehold. "make help" lists the targets.
+
+# Everything is built with the Go toolchain alone; the tools that make check and make generate need are
+# pinned in modules of their own under tools/ and built into .cache/tools/bin when their pins change.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+MAKEFLAGS += --no-builtin-rules
+.ONESHELL:
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := all
+
+GO ?= go
+MODULE := github.com/a1009580/leasehold
+VERSION ?= $(shell git describe --always --dirty --tags 2>/dev/null || echo devel)
+LDFLAGS := -X $(MODULE)/internal/version.Version=$(VERSION)
+
+# In continuous integration a skipped test is a failure.
+GOTEST := $(if $(CI),.ci/gotest,$(GO) test)
+# Arguments for every go test, such as: make test TESTFLAGS='-run Ledger -count=3'
+TESTFLAGS ?=
+# The simulator is one goroutine: the race detector would find nothing and take ten times as long.
+SIMULATION := $(MODULE)/chaos
+
+TOOLS := .cache/tools/bin
+GOFUMPT := $(TOOLS)/gofumpt
+GOLANGCI_LINT := $(TOOLS)/golangci-lint
+GOVULNCHECK := $(TOOLS)/govulncheck
+BENCHSTAT := $(TOOLS)/benchstat
+BUF := $(TOOLS)/buf
+PLUGINS := $(TOOLS)/protoc-gen-go $(TOOLS)/protoc-gen-go-grpc
+
+# What a person wrote in Go, committed or not.
+GO_FILES = git ls-files --cached --others --exclude-standard --deduplicate '*.go' ':!*.pb.go' | while read -r f; do [ ! -e "$$f" ] || echo "$$f"; done
+# The directories of all modules of the repository.
+MODULES = $(patsubst %/,%,$(dir $(wildcard go.mod */go.mod */*/go.mod)))
+
+##@ Build
+
+.PHONY: all
+all: ## build bin/coordinator, bin/regional and bin/leasehold
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
+
+.PHONY: demo
+demo: all ## run three regions, a coordinator and traffic on this machine; Ctrl-C ends it
+	bin/leasehold demo
+
+.PHONY: clean
+clean: ## remove what was built, other than the tools
+	rm -rf bin
+
+##@ Test
+
+.PHONY: test
+test: test-race $(if $(wildcard chaos/*_test.go),test-simulation) ## run all tests
+
+.PHONY: test-race
+test-race: ## run the tests under the race detector, except for the simulation
+	packages=$$($(GO) list ./... | grep -vx '$(SIMULATION)')
+	$(GOTEST) -race -shuffle=on -timeout=20m $(TESTFLAGS) $$packages
+
+.PHONY: test-simulation
+test-simulation: ## run the short slice of the deterministic simulation
+	$(GOTEST) -shuffle=on -timeout=20m $(TESTFLAGS) $(SIMULATION)
+
+.PHONY: cover
+cover: ## write coverage.out and coverage.html, print the total
+	$(GO) test -shuffle=on -timeout=20m -coverpkg=./... -coverprofile=coverage.all $(TESTFLAGS) ./...
+	grep -vE '\.pb\.go:|/cmd/' coverage.all > coverage.out
+	$(GO) tool cover -html=coverage.out -o coverage.html
+	$(GO) tool cover -func=coverage.out | tail -n 1
+
+##@ Check
+
+.PHONY: check
+check: check-format check-vet check-lint check-proto check-generated check-modules check-vulnerabilities ## check all that can be checked without running the tests
+
+.PHONY: check-format
+check-format: $(GOFUMPT) ## check that gofumpt would change nothing
+	@echo "gofumpt -l"
+	listed=$$($(GO_FILES) | xargs -r $(GOFUMPT) -l)
+	if [ -n "$$listed" ]; then
+		echo "not formatted (make fmt does it):"
+		echo "$$listed"
+		exit 1
+	fi
+
+.PHONY: check-vet
+check-vet: ## run go vet
+	$(GO) vet ./...
+
+.PHONY: check-lint
+check-lint: $(GOLANGCI_LINT) ## run golangci-lint with .golangci.yml
+	$(GOLANGCI_LINT) run ./...
+
+.PHONY: check-proto
+check-proto: $(BUF) ## lint the protobuf files
+	$(BUF) lint
+	$(BUF) format --diff --exit-code
+
+.PHONY: check-generated
+check-generated: $(BUF) $(PLUGINS) ## check that the generated code is current
+	@echo "buf generate, and compare"
+	fresh=$$(mktemp -d)
+	trap 'rm -rf "$$fresh"' EXIT
+	$(BUF) generate --output "$$fresh"
+	here=$$(cd api && find . -name '*.pb.go' -printf '%P\n' | sort)
+	there=$$(cd "$$fresh/api" && find . -name '*.pb.go' -printf '%P\n' | sort)
+	diff <(echo "$$here") <(echo "$$there") || { echo "not the files that make generate writes"; exit 1; }
+	for f in $$there; do
+		diff -u --label "api/$$f" --label "make generate" "api/$$f" "$$fresh/api/$$f" || { echo "run make generate"; exit 1; }
+	done
+
+.PHONY: check-modules
+check-modules: ## check that every go.mod is tidy
+	@for module in $(MODULES); do
+		echo "$(GO) -C $$module mod tidy -diff"
+		$(GO) -C "$$module" mod tidy -diff
+	done
+
+.PHONY: check-vulnerabilities
+check-vulnerabilities: $(GOVULNCHECK) ## check for known vulnerabilities that the code reaches
+	@echo "govulncheck ./..."
+	status=0
+	output=$$($(GOVULNCHECK) ./... 2>&1) || status=$$?
+	if [ "$$status" -ne 0 ] && grep -q '^govulncheck: fetching vulnerabilities: ' <<< "$$output"; then
+		echo "NOTE: the vulnerability database was not reachable; nothing was checked:"
+		echo "$$output"
+		exit 0
+	fi
+	echo "$$output"
+	exit "$$status"
+
+##@ Change
+
+.PHONY: fmt
+fmt: $(GOFUMPT) $(BUF) ## format Go and protobuf files
+	@$(GO_FILES) | xargs -r $(GOFUMPT) -w
+	$(BUF) format --write
+
+.PHONY: generate
+generate: $(BUF) $(PLUGINS) ## generate code from the protobuf files
+	$(BUF) generate
+
+##@ Other
+
+.PHONY: tools
+tools: $(GOFUMPT) $(GOLANGCI_LINT) $(GOVULNCHECK) $(BENCHSTAT) $(BUF) $(PLUGINS) ## build the pinned tools (some minutes the first time)
+
+.PHONY: help
+help: ## list the targets
+	@awk 'BEGIN { FS = ":.*## " } \
+		/^##@ / { printf "\n%s\n", substr($$0, 5) } \
+		/^[a-z-]+:.*## / { printf "  %-22s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+# One rule for each module of tools: go.sum changes whenever a pin does.
+define build-tool
+mkdir -p $(TOOLS)
+$(GO) build -C tools/$(1) -trimpath -o $(CURDIR)/$@ $(2)
+touch $@
+endef
+
+$(GOFUMPT): tools/lint/go.sum
+	$(call build-tool,lint,mvdan.cc/gofumpt)
+$(GOLANGCI_LINT): tools/lint/go.sum
+	$(call build-tool,lint,github.com/golangci/golangci-lint/v2/cmd/golangci-lint)
+$(GOVULNCHECK): tools/lint/go.sum
+	$(call build-tool,lint,golang.org/x/vuln/cmd/govulncheck)
+$(BENCHSTAT): tools/lint/go.sum
+	$(call build-tool,lint,golang.org/x/perf/cmd/benchstat)
+$(BUF): tools/buf/go.sum
+	$(call build-tool,buf,github.com/bufbuild/buf/cmd/buf)
+$(TOOLS)/protoc-gen-go: tools/proto/go.sum
+	$(call build-tool,proto,google.golang.org/protobuf/cmd/protoc-gen-go)
+$(TOOLS)/protoc-gen-go-grpc: tools/proto/go.sum
+	$(call build-tool,proto,google.golang.org/grpc/cmd/protoc-gen-go-grpc)
