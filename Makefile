@@ -91,6 +91,7 @@ check-vet: ## run go vet
 
 .PHONY: check-lint
 check-lint: $(GOLANGCI_LINT) ## run golangci-lint with .golangci.yml
+	$(GOLANGCI_LINT) config verify
 	$(GOLANGCI_LINT) run ./...
 
 .PHONY: check-proto
