@@ -1,0 +1,194 @@
+package lease
+
+import (
+	"math"
+	"time"
+)
+
+// Outcome says how a decision came about.
+type Outcome uint8
+
+// The outcomes of a decision.
+const (
+	Admitted   Outcome = iota
+	Exhausted          // no tokens here now
+	Cold               // nothing is known of the bucket here yet: waiting for a first grant may help
+	Impossible         // the cost is above what this region could ever hold at once
+	Invalid            // the cost is negative
+	Forgotten          // the cell is no longer in use: look it up again
+)
+
+// Verdict is the answer to one request.
+type Verdict struct {
+	Outcome Outcome
+	// Cell is the index of the cell that decided: of an admitted request the
+	// one with the fewest tokens left.
+	Cell int
+	// Remaining is what that cell could still admit.
+	Remaining int64
+	// At is the one reading of the clock that the decision was made at.
+	At time.Duration
+}
+
+// maxCells is how many quotas one request may match.
+const maxCells = 16
+
+// Decide admits a request of a cost by all of cells, or by none (law 14). A
+// cost of 0 consumes nothing and asks whether a cost of 1 could be admitted.
+// The clock is read once, after the tokens are held, and compared with the
+// deadlines that stood when they were taken (law 8).
+//
+// It may be called concurrently. It makes no remote call and allocates nothing.
+func Decide(now func() time.Duration, cells []*Cell, cost int64) Verdict {
+	if cost < 0 || len(cells) == 0 || len(cells) > maxCells {
+		return Verdict{Outcome: Invalid, At: now()}
+	}
+	if len(cells) == 1 && cost > 0 {
+		if v, ok := cells[0].fast(now, cost); ok {
+			return v
+		}
+	}
+	return decideSlowly(now, cells, cost)
+}
+
+// fast admits from the lease of one cell.
+func (c *Cell) fast(now func() time.Duration, cost int64) (Verdict, bool) {
+	l := c.lease.Load()
+	if l == nil {
+		return Verdict{}, false
+	}
+	deadline, left, ok := l.take(cost)
+	if !ok {
+		return Verdict{}, false
+	}
+	at := now()
+	if at >= deadline {
+		l.available.Add(cost) // undone into the same account (law 8)
+		return Verdict{}, false
+	}
+	l.spent.Add(cost)
+	c.after(left)
+	return Verdict{Outcome: Admitted, Remaining: left, At: at}, true
+}
+
+// held is what one cell gives to a request that is not yet admitted.
+type heldTokens struct {
+	lease *lease
+	leased,
+	floor,
+	left int64
+}
+
+// decideSlowly draws on leases and floors of one or several cells together.
+func decideSlowly(now func() time.Duration, cells []*Cell, cost int64) Verdict {
+	var order [maxCells]uint8
+	sortCells(cells, order[:len(cells)])
+	for _, i := range order[:len(cells)] {
+		cells[i].mu.Lock()
+	}
+	var held [maxCells]heldTokens
+	v := hold(now, cells, cost, held[:len(cells)])
+	for i := range cells {
+		held[i].finish(cells[i], v.Outcome == Admitted && cost > 0)
+	}
+	for _, i := range order[:len(cells)] {
+		cells[i].mu.Unlock()
+	}
+	switch v.Outcome {
+	case Admitted:
+		if cost > 0 {
+			for i, c := range cells {
+				c.after(held[i].left)
+			}
+		}
+	case Exhausted, Cold:
+		cells[v.Cell].refuse(cost)
+	case Impossible, Invalid, Forgotten:
+	}
+	return v
+}
+
+// hold takes the cost from every cell, and decides. The caller holds the locks
+// of all cells, and finishes what is in held.
+func hold(now func() time.Duration, cells []*Cell, cost int64, held []heldTokens) Verdict {
+	want := max(cost, 1)
+	for i, c := range cells {
+		if c.gone {
+			return Verdict{Outcome: Forgotten, Cell: i}
+		}
+		if l := c.lease.Load(); l != nil {
+			held[i].lease = l
+		}
+	}
+	var deadlines [maxCells]time.Duration
+	for i := range cells {
+		if l := held[i].lease; l != nil {
+			deadlines[i] = time.Duration(l.deadline.Load())
+			held[i].leased = l.takeUpTo(want)
+		}
+	}
+	at := now()
+	v := Verdict{Outcome: Admitted, At: at, Remaining: math.MaxInt64}
+	for i, c := range cells {
+		got := &held[i]
+		if got.leased > 0 && at >= deadlines[i] {
+			got.lease.available.Add(got.leased)
+			got.leased = 0
+		}
+		level := c.floorLevel(at)
+		got.floor = min(level, want-got.leased)
+		if got.leased+got.floor < want {
+			v.Outcome, v.Cell = c.short(cost), i
+			v.Remaining = got.leased + got.floor
+			return v
+		}
+		got.left = level - got.floor
+		if got.lease != nil && at < deadlines[i] {
+			got.left += max(0, got.lease.available.Load())
+		}
+		if cost == 0 {
+			got.left += want
+		}
+		if got.left < v.Remaining {
+			v.Remaining, v.Cell = got.left, i
+		}
+	}
+	return v
+}
+
+// short says why a cell cannot give the cost.
+func (c *Cell) short(cost int64) Outcome {
+	switch {
+	case cost > c.quota.most():
+		return Impossible
+	case c.lease.Load() == nil && !c.answered.Load():
+		return Cold
+	default:
+		return Exhausted
+	}
+}
+
+// finish spends what is held, or gives it back.
+func (h *heldTokens) finish(c *Cell, admitted bool) {
+	switch {
+	case h.lease != nil && admitted:
+		h.lease.spent.Add(h.leased)
+	case h.lease != nil:
+		h.lease.available.Add(h.leased)
+	}
+	if admitted {
+		c.floor.Level -= h.floor
+		c.floorSpent.Add(h.floor)
+	}
+}
+
+// sortCells writes the order in which the cells are locked.
+func sortCells(cells []*Cell, order []uint8) {
+	for i := range cells {
+		j := i
+		for ; j > 0 && cells[order[j-1]].seq > cells[i].seq; j-- {
+			order[j] = order[j-1]
+		}
+		order[j] = uint8(i)
+	}
+}

@@ -1,0 +1,253 @@
+package lease
+
+import (
+	"slices"
+	"time"
+)
+
+// slot is one part of a region's floor (law 11). Its terms are those of the
+// policy in force; the owner's may be older ones.
+type slot struct {
+	terms    FloorTerms // zero when the policy in force has no such slot
+	owner    floorRecord
+	owned    bool
+	until    time.Duration // when the owner has surely stopped spending
+	revision int64         // of the stored record, 0 if there is none
+	inFlight bool
+	again    bool // write it once more
+	told     bool // the owner was told, by this leader
+	toldAt   time.Duration
+}
+
+// legacy says that the owner has what the policy in force does not give.
+func (s *slot) legacy() bool {
+	return s.owned && (s.owner.Region != s.terms.Region || s.owner.Tokens != s.terms.Tokens || s.owner.Burst != s.terms.Burst)
+}
+
+// readFloor applies a stored floor: its owner may be spending, and may have
+// been renewed by the leader before us until its election lease ended.
+func (l *Ledger) readFloor(e Entry) error {
+	name, n, ok := parseFloorKey(e.Key)
+	if !ok {
+		return errRecord
+	}
+	r, err := decodeFloor(e.Value)
+	if err != nil {
+		return err
+	}
+	q := l.quota(name)
+	if q == nil {
+		return nil
+	}
+	for len(q.slots) <= int(n) {
+		q.slots = append(q.slots, slot{})
+	}
+	q.slots[n] = slot{
+		owner: r, owned: !r.Free, revision: e.Revision,
+		until: l.began + l.cfg.Drift.Outlast(l.cfg.ElectionTTL+r.TTL),
+	}
+	return nil
+}
+
+// openQuota prepares a quota for its first use: its floors, the rate and the
+// capacity that they leave, and its window.
+func (l *Ledger) openQuota(q *quota, now Moment) {
+	l.arrangeFloors(now, q)
+	l.openWindow(now, q)
+}
+
+// arrangeFloors puts the floors of the policy in force into the slots.
+func (l *Ledger) arrangeFloors(now Moment, q *quota) {
+	for len(q.slots) < len(q.terms.Floors) {
+		q.slots = append(q.slots, slot{})
+	}
+	for i := range q.slots {
+		s := &q.slots[i]
+		s.terms = FloorTerms{}
+		if i < len(q.terms.Floors) {
+			s.terms = q.terms.Floors[i]
+		}
+		// The owners of a lost past are not known: whoever claims the slot
+		// first has it, and nobody is given it before all have surely ended.
+		if l.cluster.Distrust && !s.owned && s.revision == 0 && s.terms.Tokens > 0 {
+			s.owned, s.owner = true, floorRecord{Region: s.terms.Region, Tokens: s.terms.Tokens, Burst: s.terms.Burst, TTL: q.terms.FloorTTL}
+			s.until = l.began + l.cfg.Drift.Outlast(l.cfg.ElectionTTL+q.terms.FloorTTL)
+		}
+	}
+	l.refloor(now, q)
+}
+
+// refloor takes the floors out of the rate and the capacity: the burst of every
+// floor, owned or not, but the rate only of those that may be spent from.
+func (l *Ledger) refloor(now Moment, q *quota) {
+	if q.terms.Windowed {
+		q.capacity = q.terms.Tokens
+		return
+	}
+	rate, burst := q.terms.Tokens, q.terms.Burst
+	for i := range q.slots {
+		s := &q.slots[i]
+		b := s.terms.Burst
+		if s.owned {
+			rate -= s.owner.Tokens
+			b = max(b, s.owner.Burst)
+		}
+		burst -= b
+	}
+	q.meter.SetTokens(now.Mono, max(0, rate))
+	q.capacity = max(0, burst)
+}
+
+// claimFloors takes over what a holder says it owns, if the books agree.
+func (l *Ledger) claimFloors(s *session, claims []FloorClaim) {
+	id := l.holders.list[s.holder].id
+	for _, c := range claims {
+		q := l.quota(c.Quota)
+		if q == nil || c.Slot < 0 || int(c.Slot) >= len(q.slots) {
+			s.out.Floors = append(s.out.Floors, FloorGrant{Quota: c.Quota, Slot: c.Slot})
+			continue
+		}
+		f := &q.slots[c.Slot]
+		lost := f.owned && f.owner.Holder == (HolderID{}) && !f.inFlight
+		switch {
+		case f.owned && f.owner.Holder == id && f.owner.Grant == c.Grant:
+		case lost && f.terms.Region == id.Region:
+			f.owner.Holder, f.owner.Grant = id, c.Grant
+			l.writeFloor(q, c.Slot)
+		default:
+			s.out.Floors = append(s.out.Floors, FloorGrant{Quota: c.Quota, Slot: c.Slot})
+		}
+	}
+}
+
+// dropUnclaimedFloors frees what the books give to a holder whose Hello does
+// not claim it: absent means that it does not use it.
+func (l *Ledger) dropUnclaimedFloors(now Moment, s *session) {
+	id := l.holders.list[s.holder].id
+	for _, q := range l.quotas {
+		for i := range q.slots {
+			f := &q.slots[i]
+			if !f.owned || f.owner.Holder != id || f.inFlight {
+				continue
+			}
+			if !slices.ContainsFunc(s.claimed, func(c FloorClaim) bool {
+				return c.Quota == q.terms.Quota && int(c.Slot) == i && c.Grant == f.owner.Grant
+			}) {
+				l.freeFloor(now, q, int32(i))
+			}
+		}
+	}
+	s.claimed = nil
+}
+
+// freeFloors frees all floors of a holder that left.
+func (l *Ledger) freeFloors(now Moment, holder int32) {
+	id := l.holders.list[holder].id
+	for _, q := range l.quotas {
+		for i := range q.slots {
+			if f := &q.slots[i]; f.owned && f.owner.Holder == id {
+				l.freeFloor(now, q, int32(i))
+			}
+		}
+	}
+}
+
+// freeFloor ends the ownership of a slot whose owner surely stopped.
+func (l *Ledger) freeFloor(now Moment, q *quota, i int32) {
+	f := &q.slots[i]
+	f.owned, f.owner.Free = false, true
+	l.refloor(now, q)
+	l.writeFloor(q, i)
+}
+
+// expireFloors frees the floors whose lease has surely ended.
+func (l *Ledger) expireFloors(now Moment, q *quota) {
+	for i := range q.slots {
+		if f := &q.slots[i]; f.owned && now.Mono >= f.until && !f.inFlight && l.granting(now) {
+			l.freeFloor(now, q, int32(i))
+		}
+	}
+}
+
+// serveFloors renews the floors of the holder of a session, and gives it one of
+// each quota that has a free one for its region. A grant answers the session's
+// last report.
+func (l *Ledger) serveFloors(now Moment, s *session) {
+	if !l.granting(now) {
+		return
+	}
+	id := l.holders.list[s.holder].id
+	for _, q := range l.quotas {
+		if q.removed || q.terms.Windowed {
+			continue
+		}
+		mine, free := q.findSlot(id)
+		switch {
+		case mine >= 0:
+			if f := &q.slots[mine]; !f.inFlight && !f.legacy() && (!f.told || now.Mono-f.toldAt >= q.terms.FloorTTL/8) {
+				l.tellFloor(now, q, mine, s)
+			}
+		case free >= 0:
+			f := &q.slots[free]
+			f.owner = floorRecord{
+				Holder: id, Grant: f.owner.Grant + 1, Region: id.Region,
+				Tokens: f.terms.Tokens, Burst: f.terms.Burst, TTL: q.terms.FloorTTL,
+			}
+			f.owned, f.told = true, false
+			f.until = now.Mono + l.cfg.Drift.Outlast(q.terms.FloorTTL)
+			l.refloor(now, q)
+			l.writeFloor(q, free)
+		}
+	}
+}
+
+// findSlot returns the slot that a holder owns, and a free one of its region;
+// -1 where there is none.
+func (q *quota) findSlot(id HolderID) (mine, free int32) {
+	mine, free = -1, -1
+	for i := range q.slots {
+		f := &q.slots[i]
+		switch {
+		case f.owned && f.owner.Holder == id:
+			return int32(i), -1
+		case !f.owned && !f.inFlight && free < 0 && f.terms.Region == id.Region && f.terms.Tokens > 0:
+			free = int32(i)
+		}
+	}
+	return mine, free
+}
+
+// tellFloor sends a floor to its owner.
+func (l *Ledger) tellFloor(now Moment, q *quota, i int32, s *session) {
+	f := &q.slots[i]
+	f.told, f.toldAt = true, now.Mono
+	f.until = max(f.until, s.lastAt+l.cfg.Drift.Outlast(f.owner.TTL))
+	s.out.Floors = append(s.out.Floors, FloorGrant{
+		Quota: q.terms.Quota, Slot: i, Grant: f.owner.Grant,
+		Tokens: f.owner.Tokens, Burst: f.owner.Burst, TTL: f.owner.TTL, Echo: s.lastSent,
+	})
+}
+
+// writeFloor has a slot's record written: an owner is durable before it is
+// told, a freed one before the slot is given to another.
+func (l *Ledger) writeFloor(q *quota, i int32) {
+	f := &q.slots[i]
+	if f.inFlight {
+		f.again = true
+		return
+	}
+	f.inFlight = true
+	l.send(flight{kind: flightFloor, quota: q, slot: i},
+		[]Write{{Key: floorKey(q.terms.Quota, i), Value: f.owner.encode(), Expect: f.revision}})
+}
+
+// floorLanded notes that a slot's record is written; the owner is told with
+// the answer to its next report.
+func (l *Ledger) floorLanded(q *quota, i int32, revision int64) {
+	f := &q.slots[i]
+	f.inFlight, f.revision = false, revision
+	if f.again {
+		f.again = false
+		l.writeFloor(q, i)
+	}
+}

@@ -1,0 +1,147 @@
+package lease
+
+import "time"
+
+// serve looks at one open book: it asks the allocator, grants from the chunk,
+// recalls, and notes what must be set aside first.
+func (l *Ledger) serve(now Moment, b *book) {
+	l.settle(now, b)
+	if b.state != bookOpen || b.dying || !l.granting(now) || !b.quota.open(b.window) {
+		return
+	}
+	before := b.stock()
+	targets := l.allocate(now, b)
+	var unmet int64
+	for i := range b.accounts {
+		unmet += l.serveAccount(now, b, &b.accounts[i], targets[i])
+	}
+	b.publish(before)
+	l.setAside(now, b, unmet)
+	if unmet > 0 && !b.hungry {
+		b.hungry = true
+		l.hungry = append(l.hungry, b)
+	}
+}
+
+// open says whether the quota may be granted from in a window.
+func (q *quota) open(window int64) bool {
+	return !q.removed && (!q.terms.Windowed || q.windowRev != 0 && window == q.window.High)
+}
+
+// allocate asks the allocator how much each account should have.
+func (l *Ledger) allocate(now Moment, b *book) []Target {
+	s := &l.situation
+	*s = Situation{Free: b.free() + b.chunk, Limit: b.quota.capacity, Turn: b.turn, Asks: s.Asks[:0]}
+	b.turn++
+	for i := range b.accounts {
+		a := &b.accounts[i]
+		ask := HolderAsk{
+			Region:      b.quota.terms.Region(l.holders.list[a.holder].id.Region),
+			Outstanding: a.outstanding(),
+		}
+		if l.ttl(now, b, a) > 0 { // else what it asked for is out of date
+			ask.Ask = a.ask
+		}
+		s.Asks = append(s.Asks, ask)
+	}
+	for len(l.targets) < len(s.Asks) {
+		l.targets = append(l.targets, Target{})
+	}
+	targets := l.targets[:len(s.Asks)]
+	clear(targets)
+	l.cfg.Allocate(s, targets)
+	return targets
+}
+
+// serveAccount grants, renews and recalls in one account. It returns how much
+// of what the account should have is still to come.
+func (l *Ledger) serveAccount(now Moment, b *book, a *account, t Target) (unmet int64) {
+	s := l.sessions[a.session]
+	if s == nil || !s.ready || !a.reported {
+		return 0
+	}
+	ttl := l.ttl(now, b, a)
+	if ttl <= 0 || a.deaf(now.Mono, b.quota.terms.TTL) {
+		return 0
+	}
+	want := max(0, t.Hold-a.outstanding())
+	grant := min(want, b.chunk)
+	if need := a.ask.Need - a.outstanding(); need > 0 && grant < need && grant < want {
+		grant = 0 // a large cost is granted whole
+	}
+	renew := a.outstanding() > 0 && now.Mono-a.toldAt >= b.quota.terms.TTL/4 && b.held() <= b.quota.capacity
+	if grant > 0 || renew || a.untold {
+		b.chunk -= grant
+		a.granted += grant
+		l.stats.Granted += grant
+		a.deadline = max(a.deadline, a.reportAt+l.cfg.Drift.Outlast(ttl))
+		l.tell(now, b, s, a, ttl, want-grant)
+	}
+	if t.Recall && a.outstanding() > t.Hold && now.Mono-a.recalledAt >= recallPause {
+		a.recalledAt = now.Mono
+		s.out.Recalls = append(s.out.Recalls, Recall{Bucket: b.id(), Account: a.n, Keep: max(0, t.Hold)})
+	}
+	return want - grant
+}
+
+// recallPause is how long a recall may take before it is sent again.
+const recallPause = 500 * time.Millisecond
+
+// ttl is how long an account may be spent from, counted from the sending of
+// its last report: the lease, or for a window quota what is left of the
+// window. It is 0 when the report is too old to be worth answering.
+func (l *Ledger) ttl(now Moment, b *book, a *account) time.Duration {
+	age := now.Mono - a.reportAt
+	if b.quota.terms.Windowed {
+		_, end := b.quota.terms.Windows.Bounds(b.window)
+		left := end.Sub(now.Wall)
+		if left <= 0 || age > b.quota.terms.TTL {
+			return 0
+		}
+		return left + age
+	}
+	if age > b.quota.terms.TTL/2 {
+		return 0
+	}
+	return b.quota.terms.TTL
+}
+
+// tell puts an account's grant into its session's next batch.
+func (l *Ledger) tell(now Moment, b *book, s *session, a *account, ttl time.Duration, unmet int64) {
+	g := Grant{
+		Bucket: b.id(), Account: a.n, Granted: a.granted, TTL: ttl, Echo: a.echo,
+		Window: b.window, Pool: b.free() + b.chunk,
+	}
+	short := max(unmet, a.ask.Need-a.outstanding()) - g.Pool
+	if short > 0 {
+		g.Wait = l.wait(now, b, short)
+	}
+	a.told(now.Mono)
+	s.out.Grants = append(s.out.Grants, g)
+}
+
+// wait is how long until so many more tokens could be in the pool.
+func (l *Ledger) wait(now Moment, b *book, tokens int64) time.Duration {
+	if b.quota.terms.Windowed {
+		_, end := b.quota.terms.Windows.Bounds(b.window)
+		return end.Sub(now.Wall)
+	}
+	d, _ := b.quota.meter.Rate().TimeFor(tokens, b.rem)
+	return d
+}
+
+// setAside decides a debit of the pool when the chunk does not cover what is
+// wanted of it, or is about to run out (law 2).
+func (l *Ledger) setAside(now Moment, b *book, unmet int64) {
+	if b.inFlight || b.free() == 0 || (unmet == 0 && len(b.accounts) == 0) {
+		return
+	}
+	lead := b.quota.terms.lead()
+	if unmet == 0 && b.chunk*2 >= lead {
+		return
+	}
+	debit := min(b.free(), max(unmet, lead-b.chunk))
+	if debit > 0 {
+		l.debit(now, b, debit)
+	}
+}

@@ -1,0 +1,153 @@
+package lease
+
+import "time"
+
+// Welcome opens a session: the coordinator's first message on a new stream.
+type Welcome struct {
+	Cluster        string
+	Session        Session
+	StoreRevision  int64
+	Drift          Drift
+	ReportInterval time.Duration
+	PolicyRevision uint64
+	// Policy is the policy in its canonical form, as package policy writes it.
+	Policy []byte
+}
+
+// Hello answers a Welcome, in pieces that are numbered from 0 and sent in
+// order. What a piece does not claim by the time the last one came, the holder
+// does not have (law 3).
+type Hello struct {
+	Session Session
+	Cluster string // of which the holder believes to be a part; empty at its first start
+	Holder  HolderID
+	// SeenEpoch and SeenRevision are the highest that any coordinator of this
+	// cluster ever showed to this holder (law 13).
+	SeenEpoch    Epoch
+	SeenRevision int64
+	// PolicyRevision is the revision that the holder enforces.
+	PolicyRevision uint64
+	Piece          uint32
+	Last           bool
+	Claims         []Claim
+	Floors         []FloorClaim
+}
+
+// Claim says what a holder has of a bucket when a session opens. The claims of
+// all pieces are numbered from 1 in their order, and that is the number of the
+// claimed account in the new session.
+type Claim struct {
+	Bucket BucketID
+	// Session and Account name the account in which the tokens were granted,
+	// Spent and Returned are its last counters: the coordinator that granted
+	// them merges these before it closes the account.
+	Session  Session
+	Account  uint64
+	Spent    int64
+	Returned int64
+	Unspent  int64
+	Window   int64 // of a window quota
+}
+
+// FloorClaim says that a holder owns a floor.
+type FloorClaim struct {
+	Quota string
+	Slot  int32
+	Grant uint64 // the FloorGrant's number
+}
+
+// ReportBatch is what a holder sends upward: at most one message a tick, and a
+// heartbeat a second when there is nothing to report.
+type ReportBatch struct {
+	Session Session
+	// Sent is the holder's clock when it first sent these reports. The
+	// coordinator does not interpret it but echoes it. A batch that is sent
+	// again keeps it (law 6).
+	Sent    time.Duration
+	Reports []Report
+	// Goodbye says that the holder has returned everything, gives up its
+	// floors and leaves.
+	Goodbye bool
+}
+
+// Report tells one bucket's counters and wishes. All counters are cumulative
+// in the account; a receiver merges them by max (law 3).
+type Report struct {
+	Bucket   BucketID
+	Account  uint64 // 0: the holder has none
+	Spent    int64
+	Returned int64
+	// GrantSeen and EchoSeen are the greatest Grant.Granted and Grant.Echo
+	// that reached the holder for this account.
+	GrantSeen int64
+	EchoSeen  time.Duration
+	Ask       Ask
+	// Close says that the holder has nothing left in the account and forgets
+	// it as soon as the coordinator closed it.
+	Close bool
+}
+
+// Ask is what a holder would like to have of a bucket. It is a wish: no law
+// depends on it.
+type Ask struct {
+	// Demand is the measured demand, admitted or not, in thousandths of a
+	// token a second.
+	Demand int64
+	// Want is how many unspent tokens the holder would like to hold.
+	Want int64
+	// Need is the largest cost that was refused for want of tokens and is
+	// worth collecting for; 0 if none.
+	Need int64
+}
+
+// GrantBatch is what a coordinator sends downward.
+type GrantBatch struct {
+	Session Session
+	// Echo is the Sent of the last batch that was processed when this one was
+	// made, which measures the round trip.
+	Echo           time.Duration
+	PolicyRevision uint64
+	StoreRevision  int64
+	Grants         []Grant
+	Recalls        []Recall
+	Floors         []FloorGrant
+}
+
+// Grant tells a holder how much it was granted in an account, absolutely.
+type Grant struct {
+	Bucket  BucketID
+	Account uint64
+	Granted int64 // cumulative in the account
+	// TTL is how long the whole account may be spent from, counted by the
+	// holder from Echo: the Sent of the report that this grant answers.
+	TTL    time.Duration
+	Echo   time.Duration
+	Window int64 // of a window quota
+	// Pool is how many tokens the coordinator had left after this grant, Wait
+	// how long until what was asked could be there if nobody else took it.
+	// Both are hints for answers to users.
+	Pool int64
+	Wait time.Duration
+	// Closed says that the coordinator closed the account.
+	Closed bool
+}
+
+// Recall asks a holder to return what it holds unspent above Keep.
+type Recall struct {
+	Bucket  BucketID
+	Account uint64
+	Keep    int64
+}
+
+// FloorGrant gives a part of a region's floor to a holder (law 11): the right
+// to spend Tokens per the quota's period with a burst of Burst, from every
+// bucket of the quota, without asking.
+type FloorGrant struct {
+	Quota  string
+	Slot   int32
+	Grant  uint64 // grows with every owner of the slot; 0 takes the floor away
+	Tokens int64
+	Burst  int64
+	TTL    time.Duration // counted by the holder from Echo
+	Echo   time.Duration
+}

@@ -1,0 +1,224 @@
+package lease
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Keys of the store. A ledger reads all entries below MetaPrefix when it
+// starts and those below BucketPrefix when they are first needed.
+const (
+	MetaPrefix   = "m/"
+	BucketPrefix = "b/"
+
+	clusterKey   = MetaPrefix + "cluster"
+	policyKey    = MetaPrefix + "policy"
+	windowPrefix = MetaPrefix + "window/"
+	floorPrefix  = MetaPrefix + "floor/"
+)
+
+// bucketKey returns the store's key of a bucket. Quota names hold no NUL.
+func bucketKey(id BucketID) string { return BucketPrefix + id.Quota + "\x00" + id.Key }
+
+func parseBucketKey(key string) (BucketID, bool) {
+	rest, ok := strings.CutPrefix(key, BucketPrefix)
+	quota, k, found := strings.Cut(rest, "\x00")
+	return BucketID{Quota: quota, Key: k}, ok && found
+}
+
+// clusterRecord is the durable part of the cluster as a whole.
+type clusterRecord struct {
+	Cluster string
+	History uint64
+	// Longest is the longest lease that any leader may have granted and that
+	// may still run; it is raised before use and lowered only after the old
+	// one has passed.
+	Longest time.Duration
+	// Distrust says that the store lost its past, and that the time since is
+	// not yet surely long enough for every bucket to have filled (law 13).
+	Distrust bool
+}
+
+func (r *clusterRecord) encode() []byte {
+	b := []byte{recordVersion}
+	b = appendString(b, r.Cluster)
+	b = binary.AppendUvarint(b, r.History)
+	b = binary.AppendUvarint(b, uint64(r.Longest))
+	if r.Distrust {
+		return append(b, 1)
+	}
+	return append(b, 0)
+}
+
+func decodeCluster(data []byte) (clusterRecord, error) {
+	d := decoder{data: data}
+	if v := d.byte(); v != recordVersion {
+		d.fail()
+	}
+	r := clusterRecord{
+		Cluster: d.string(), History: d.uvarint(), Longest: time.Duration(d.amount()),
+		Distrust: d.byte() == 1,
+	}
+	return r, d.end()
+}
+
+// PolicyRecord is the stored policy: the one in force, and the fingerprints of
+// those that it replaced, so that a standby with an old file does not bring
+// the old limits back.
+type PolicyRecord struct {
+	Revision   uint64 // from 1; 0 is no policy
+	Policy     []byte // canonical form
+	Superseded [][32]byte
+}
+
+// maxSuperseded bounds how many old fingerprints are kept.
+const maxSuperseded = 64
+
+// Next decides which policy to enforce when a coordinator comes with the
+// given canonical form: the same revision if it is the stored one, a new
+// revision if it is new, and the stored one (stale is true) if it is one that
+// was replaced before.
+func (r PolicyRecord) Next(policy []byte) (next PolicyRecord, stale bool) {
+	if r.Revision > 0 && string(r.Policy) == string(policy) {
+		return r, false
+	}
+	if slices.Contains(r.Superseded, sha256.Sum256(policy)) {
+		return r, true
+	}
+	return r.Replace(policy), false
+}
+
+// Replace returns the record of a new revision, also for a policy that had
+// been replaced before: an operator asked for it.
+func (r PolicyRecord) Replace(policy []byte) PolicyRecord {
+	next := PolicyRecord{Revision: r.Revision + 1, Policy: policy}
+	if r.Revision == 0 {
+		return next
+	}
+	mine := sha256.Sum256(policy)
+	for _, f := range append(slices.Clone(r.Superseded), sha256.Sum256(r.Policy)) {
+		if f != mine {
+			next.Superseded = append(next.Superseded, f)
+		}
+	}
+	if over := len(next.Superseded) - maxSuperseded; over > 0 {
+		next.Superseded = next.Superseded[over:]
+	}
+	return next
+}
+
+func (r *PolicyRecord) encode() []byte {
+	b := []byte{recordVersion}
+	b = binary.AppendUvarint(b, r.Revision)
+	b = appendString(b, string(r.Policy))
+	b = binary.AppendUvarint(b, uint64(len(r.Superseded)))
+	for _, f := range r.Superseded {
+		b = append(b, f[:]...)
+	}
+	return b
+}
+
+func decodePolicy(data []byte) (PolicyRecord, error) {
+	d := decoder{data: data}
+	if v := d.byte(); v != recordVersion {
+		d.fail()
+	}
+	r := PolicyRecord{Revision: d.uvarint(), Policy: []byte(d.string())}
+	for n := d.count(); n > 0 && d.err == nil; n-- {
+		var f [32]byte
+		copy(f[:], d.bytes(len(f)))
+		r.Superseded = append(r.Superseded, f)
+	}
+	return r, d.end()
+}
+
+// StoredPolicy finds the policy among the entries below MetaPrefix; a store
+// without one gives the zero record.
+func StoredPolicy(meta []Entry) (PolicyRecord, error) {
+	for _, e := range meta {
+		if e.Key == policyKey {
+			return decodePolicy(e.Value)
+		}
+	}
+	return PolicyRecord{}, nil
+}
+
+// windowRecord keeps the highest window of a quota that any leader opened, so
+// that windows never go back (law 5). Windows up to Spoiled count as used: the
+// store had lost what was used in them when History began.
+type windowRecord struct {
+	History       uint64
+	High, Spoiled int64
+}
+
+func (r windowRecord) encode() []byte {
+	b := binary.AppendUvarint([]byte{recordVersion}, r.History)
+	return binary.AppendVarint(binary.AppendVarint(b, r.High), r.Spoiled)
+}
+
+func decodeWindow(data []byte) (windowRecord, error) {
+	d := decoder{data: data}
+	if v := d.byte(); v != recordVersion {
+		d.fail()
+	}
+	r := windowRecord{History: d.uvarint(), High: d.varint(), Spoiled: d.varint()}
+	return r, d.end()
+}
+
+// floorRecord says who owns a slot of a quota's floors.
+type floorRecord struct {
+	Holder HolderID
+	Grant  uint64
+	Region string
+	Tokens int64
+	Burst  int64
+	TTL    time.Duration
+	Free   bool // the owner said goodbye
+}
+
+func (r *floorRecord) encode() []byte {
+	b := []byte{recordVersion}
+	b = appendHolder(b, r.Holder)
+	b = binary.AppendUvarint(b, r.Grant)
+	b = appendString(b, r.Region)
+	for _, v := range []int64{r.Tokens, r.Burst, int64(r.TTL)} {
+		b = binary.AppendUvarint(b, uint64(v))
+	}
+	if r.Free {
+		return append(b, 1)
+	}
+	return append(b, 0)
+}
+
+func decodeFloor(data []byte) (floorRecord, error) {
+	d := decoder{data: data}
+	if v := d.byte(); v != recordVersion {
+		d.fail()
+	}
+	r := floorRecord{
+		Holder: d.holder(), Grant: d.uvarint(), Region: d.string(),
+		Tokens: d.amount(), Burst: d.amount(), TTL: time.Duration(d.amount()), Free: d.byte() == 1,
+	}
+	return r, d.end()
+}
+
+// floorKey names one slot; the slot comes first, since quota names are free
+// to hold digits at their end.
+func floorKey(quota string, slot int32) string {
+	return floorPrefix + string(binary.AppendUvarint(nil, uint64(slot))) + "/" + quota
+}
+
+func parseFloorKey(key string) (quota string, slot int32, ok bool) {
+	rest, found := strings.CutPrefix(key, floorPrefix)
+	v, n := binary.Uvarint([]byte(rest))
+	if !found || n <= 0 || v > maxFloorSlots || len(rest) <= n || rest[n] != '/' {
+		return "", 0, false
+	}
+	return rest[n+1:], int32(v), true
+}
+
+// maxFloorSlots bounds the parts of the floors of one quota.
+const maxFloorSlots = 100_000

@@ -1,0 +1,149 @@
+package lease
+
+import (
+	"errors"
+	"slices"
+)
+
+// ErrLostHistory is why a leader steps down after it found that its store was
+// wiped or restored from an older copy (law 13). The next one begins a new
+// history.
+var ErrLostHistory = errors.New("lease: the store lost its past; a new history begins")
+
+// Ready is what a Ledger wants done. Its owner may do all of it concurrently,
+// and gives every outcome back: Loaded for Loads, Committed or Failed for each
+// of Txns. Batches are to be sent on their sessions in order. Nothing in them
+// depends on a transaction of the same Ready.
+type Ready struct {
+	Loads   []BucketID // records to read with Store.Get
+	Txns    []Txn
+	Batches []GrantBatch
+	Closed  []uint64 // sessions to be closed
+	// Halt says that this leader must stop, and why.
+	Halt error
+}
+
+// Ready looks at every bucket that changed and returns what is to be done. The
+// slices are the caller's until the next call.
+func (l *Ledger) Ready(now Moment) Ready {
+	l.bearAbsent(now)
+	for len(l.queue) > 0 {
+		queue := l.queue
+		l.queue = nil
+		for _, b := range queue {
+			b.queued = false
+			l.serve(now, b)
+		}
+	}
+	l.pack()
+	r := l.ready
+	l.ready = Ready{}
+	r.Loads, l.loads = l.loads, nil
+	r.Txns, l.txns = l.txns, nil
+	r.Batches = l.batches()
+	r.Halt = l.halted
+	return r
+}
+
+// batches takes what is to be sent, in the order of the sessions.
+func (l *Ledger) batches() []GrantBatch {
+	var numbers []uint64
+	for n, s := range l.sessions {
+		if s.answer || len(s.out.Grants)+len(s.out.Recalls)+len(s.out.Floors) > 0 {
+			numbers = append(numbers, n)
+		}
+	}
+	slices.Sort(numbers)
+	out := make([]GrantBatch, 0, len(numbers))
+	for _, n := range numbers {
+		s := l.sessions[n]
+		if !s.ready {
+			continue
+		}
+		b := s.out
+		b.Session = Session{Epoch: l.epoch, N: n}
+		b.Echo, b.PolicyRevision, b.StoreRevision = s.lastSent, l.policy.Revision, l.revision
+		s.out, s.answer = GrantBatch{}, false
+		out = append(out, b)
+	}
+	return out
+}
+
+// Tick does what only time brings: it looks again at unmet wishes, opens
+// windows, frees floors whose lease has ended, and sweeps some of the books.
+// Its owner calls it about every ten milliseconds.
+func (l *Ledger) Tick(now Moment) {
+	hungry := l.hungry
+	l.hungry = nil
+	for _, b := range hungry {
+		b.hungry = false
+		l.enqueue(b)
+	}
+	if !l.booted || l.halted != nil {
+		return
+	}
+	for _, q := range l.quotas {
+		l.openWindow(now, q)
+		l.expireFloors(now, q)
+	}
+	l.tidyCluster(now)
+	l.dropOrphans(now)
+	l.sweep(now, sweepStep)
+}
+
+// sweepStep is how many books one Tick sweeps.
+const sweepStep = 256
+
+// sweep settles some books in turn, and deletes the records of those that are
+// as if they had never been used.
+func (l *Ledger) sweep(now Moment, n int) {
+	for n = min(n, len(l.order)); n > 0; n-- {
+		if l.cursor >= len(l.order) {
+			l.cursor = 0
+		}
+		b := l.order[l.cursor]
+		l.cursor++
+		if b.state != bookOpen || b.inFlight {
+			continue
+		}
+		l.settle(now, b)
+		if !b.born() && !l.overdue(now, b) {
+			continue
+		}
+		if b.revision == 0 {
+			l.forget(b)
+			l.cursor--
+			continue
+		}
+		if l.granting(now) {
+			b.dying = true
+			l.store(b)
+		}
+	}
+}
+
+// overdue says that the record of a removed quota has outlived its longest
+// lease (law 12).
+func (l *Ledger) overdue(now Moment, b *book) bool {
+	return b.quota.removed && now.Mono >= b.quota.removedAt && !b.queued && !b.hungry
+}
+
+// Retire stops granting for an orderly end. The chunks are written back by the
+// transactions of the next Ready; when they are committed, the leader resigns.
+func (l *Ledger) Retire(now Moment) {
+	l.retiring = true
+	for _, b := range l.order {
+		if b.state != bookOpen || b.inFlight || b.chunk == 0 {
+			continue
+		}
+		l.settle(now, b)
+		before := b.stock()
+		l.credit(b, b.chunk)
+		b.chunk = 0
+		b.publish(before)
+		l.store(b)
+	}
+}
+
+// Idle says that no transaction is in flight or waiting.
+func (l *Ledger) Idle() bool { return len(l.flying)+len(l.writes)+len(l.txns) == 0 }

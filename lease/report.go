@@ -1,0 +1,153 @@
+package lease
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Report takes one batch of reports. An error closes the stream; a report of
+// a bucket that cannot be served is refused by itself.
+func (l *Ledger) Report(now Moment, r ReportBatch) error {
+	s, err := l.live(r.Session)
+	switch {
+	case err != nil:
+		return err
+	case !s.ready:
+		return fmt.Errorf("%w: a report before the Hello is complete", ErrSession)
+	case len(r.Reports) > MaxBatchReports:
+		return fmt.Errorf("%w: %d reports in one batch, at most %d", ErrSession, len(r.Reports), MaxBatchReports)
+	}
+	if !s.heard || r.Sent > s.lastSent {
+		s.heard, s.lastSent, s.lastAt = true, r.Sent, now.Mono
+	}
+	s.answer = true
+	for i := range r.Reports {
+		if err := l.report(now, s, &r.Reports[i], r); err != nil {
+			return err
+		}
+	}
+	if r.Goodbye {
+		l.goodbye(now, s)
+		return nil
+	}
+	l.serveFloors(now, s)
+	return nil
+}
+
+// report takes one bucket's report, or keeps it until the record is read.
+func (l *Ledger) report(now Moment, s *session, r *Report, batch ReportBatch) error {
+	if r.Spent < 0 || r.Returned < 0 || r.GrantSeen < 0 || len(r.Bucket.Key) > MaxKeyLen ||
+		r.Ask.Demand < 0 || r.Ask.Want < 0 || r.Ask.Need < 0 {
+		return fmt.Errorf("%w: a report is out of range", ErrSession)
+	}
+	b := l.lookup(r.Bucket)
+	if b == nil {
+		l.stats.Refused++
+		return nil
+	}
+	if b.state == bookOpen {
+		l.takeReport(now, b, s, r, batch.Sent == s.lastSent)
+		return nil
+	}
+	kept := *r
+	b.stash = append(b.stash, stashed{session: s.n, report: &kept, sent: batch.Sent})
+	l.load(b)
+	return nil
+}
+
+// takeReport merges a report into its account and has the bucket looked at.
+// fresh says that it is of the newest batch of its session: only such a report
+// may be answered by a grant, since the lease is counted from its sending.
+func (l *Ledger) takeReport(now Moment, b *book, s *session, r *Report, fresh bool) {
+	l.settle(now, b)
+	before := b.stock()
+	defer func() {
+		b.publish(before)
+		l.enqueue(b)
+	}()
+	a := b.account(s.holder)
+	known := a != nil && a.n == r.Account
+	switch {
+	case known && !l.merge(b, a, r.Spent, r.Returned), a != nil && r.Account > a.n:
+		l.stats.Malformed++
+		return
+	case !known && r.Account != 0:
+		l.lateReport(b, s, r)
+	}
+	if !fresh {
+		return
+	}
+	if a == nil {
+		if r.Ask.Want == 0 && r.Ask.Need == 0 {
+			return
+		}
+		b.accounts = append(b.accounts, account{
+			holder: s.holder, session: s.n, n: s.nextAccount(), untold: true,
+			deadline: now.Mono + l.cfg.Drift.Outlast(b.quota.terms.TTL),
+		})
+		a = &b.accounts[len(b.accounts)-1]
+	}
+	a.reportAt, a.echo, a.reported, a.ask = now.Mono, s.lastSent, true, r.Ask
+	if !known {
+		return
+	}
+	a.acknowledge(r.GrantSeen, r.EchoSeen)
+	if r.Close && a.outstanding() == 0 {
+		l.closeAsked(b, s, a)
+	}
+}
+
+// closeAsked closes an account that its holder emptied and wants to forget.
+func (l *Ledger) closeAsked(b *book, s *session, a *account) {
+	s.out.Grants = append(s.out.Grants, Grant{Bucket: b.id(), Account: a.n, Granted: a.granted, Closed: true})
+	b.closeAccount(slices.IndexFunc(b.accounts, func(x account) bool { return x.n == a.n && x.holder == a.holder }))
+}
+
+// merge raises an account's counters to what its holder says, by max (law 3),
+// and credits what was returned to the pool (law 2). It returns false, and
+// changes nothing, when the holder says more than it was granted.
+func (l *Ledger) merge(b *book, a *account, spent, returned int64) bool {
+	spent, returned = max(a.spent, spent), max(a.returned, returned)
+	if spent > a.granted || returned > a.granted-spent {
+		return false
+	}
+	b.quota.books.Spent += spent - a.spent
+	l.credit(b, returned-a.returned)
+	a.spent, a.returned = spent, returned
+	return true
+}
+
+// credit puts returned tokens back into the pool.
+func (l *Ledger) credit(b *book, tokens int64) {
+	if !b.quota.terms.Windowed {
+		b.pool += tokens
+		return
+	}
+	before := b.free()
+	b.used -= tokens
+	b.quota.books.Destroyed += tokens - (b.free() - before)
+}
+
+// lateReport turns destroyed into spent in the books when a report of a closed
+// account arrives; nothing else comes of it (law 3).
+func (l *Ledger) lateReport(b *book, s *session, r *Report) {
+	for i := range b.closed {
+		a := &b.closed[i]
+		if a.holder == s.holder && a.session == s.n && a.n == r.Account {
+			if more := min(r.Spent, a.granted-a.returned) - a.spent; more > 0 {
+				a.spent += more
+				b.quota.books.Spent += more
+				b.quota.books.Destroyed -= more
+			}
+		}
+	}
+}
+
+// goodbye ends a holder: it returned everything, gives up its floors, and its
+// accounts are closed.
+func (l *Ledger) goodbye(now Moment, s *session) {
+	l.holders.list[s.holder].gone = true
+	l.freeFloors(now, s.holder)
+	s.ready = false
+	s.out.Grants, s.out.Floors, s.out.Recalls = nil, nil, nil
+}

@@ -1,0 +1,210 @@
+package lease_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/a1009580/leasehold/lease"
+	"github.com/a1009580/leasehold/reconcile"
+)
+
+// shelf is the dumbest store: a map that obeys at once.
+type shelf struct {
+	entries  map[string]lease.Entry
+	revision int64
+}
+
+func newShelf() *shelf { return &shelf{entries: map[string]lease.Entry{}} }
+
+func (s *shelf) commit(writes []lease.Write) (int64, error) {
+	for _, w := range writes {
+		if s.entries[w.Key].Revision != w.Expect {
+			return 0, lease.ErrConflict
+		}
+	}
+	s.revision++
+	for _, w := range writes {
+		if w.Value == nil {
+			delete(s.entries, w.Key)
+			continue
+		}
+		s.entries[w.Key] = lease.Entry{Key: w.Key, Value: w.Value, Revision: s.revision}
+	}
+	return s.revision, nil
+}
+
+func (s *shelf) with(prefix string) (out []lease.Entry) {
+	for k, e := range s.entries {
+		if len(k) >= len(prefix) && k[:len(prefix)] == prefix {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+func (s *shelf) clone() *shelf {
+	c := &shelf{entries: map[string]lease.Entry{}, revision: s.revision}
+	for k, e := range s.entries {
+		c.entries[k] = e
+	}
+	return c
+}
+
+// rig is one leader with its store and some holders, joined by a network that
+// delivers at once. Its clock stands still until a test moves it.
+type rig struct {
+	t       *testing.T
+	cfg     lease.Config
+	terms   []lease.Terms
+	store   *shelf
+	now     time.Duration
+	ledger  *lease.Ledger
+	holders map[string]*lease.Holder
+	closed  map[string]bool
+	session map[uint64]string
+	halt    error
+}
+
+var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func (r *rig) moment() lease.Moment {
+	return lease.Moment{Mono: r.now, Wall: start.Add(r.now)}
+}
+
+func perMinute(tokens, burst int64) lease.Terms {
+	return lease.Terms{
+		Quota: "api/key", Tokens: tokens, Per: time.Minute, Burst: burst, TTL: 5 * time.Second, FloorTTL: 10 * time.Minute,
+	}
+}
+
+func newRig(t *testing.T, terms ...lease.Terms) *rig {
+	r := &rig{
+		t: t, terms: terms, store: newShelf(), now: time.Hour, holders: map[string]*lease.Holder{},
+		cfg: lease.Config{
+			Cluster: "test", Drift: lease.DefaultDrift, ElectionTTL: 2 * time.Second,
+			ReportInterval: 100 * time.Millisecond, MaxBuckets: 1000, Allocate: reconcile.Allocate, NewCluster: true,
+		},
+	}
+	r.lead()
+	return r
+}
+
+// lead makes a new leader on what the store holds.
+func (r *rig) lead() {
+	r.store.revision++
+	meta := r.store.with(lease.MetaPrefix)
+	stored, err := lease.StoredPolicy(meta)
+	require.NoError(r.t, err)
+	policy, _ := stored.Next([]byte("policy"))
+	r.ledger, err = lease.NewLedger(r.cfg, lease.Begin{
+		Now: r.moment(), Leader: r.store.revision, Revision: r.store.revision,
+		Meta: meta, Policy: policy, Terms: r.terms,
+	})
+	require.NoError(r.t, err)
+	r.ledger.Extend(r.now + 1000*time.Hour)
+	r.session = map[uint64]string{}
+	r.settle()
+}
+
+// join connects a holder, making it if need be.
+func (r *rig) join(name string) *lease.Holder {
+	h := r.holders[name]
+	if h == nil {
+		id := lease.HolderID{Region: name, Node: "1"}
+		copy(id.Incarnation[:], name)
+		h = lease.NewHolder(lease.HolderConfig{ID: id, Plan: reconcile.Plan}, lease.State{})
+		r.holders[name] = h
+	}
+	w, ok := r.ledger.OpenSession()
+	require.True(r.t, ok)
+	quotas := make([]lease.QuotaLimits, len(r.terms))
+	for i := range r.terms {
+		quotas[i] = lease.QuotaLimits{Terms: r.terms[i], MaxKeys: 100}
+	}
+	h.Adopt(w.PolicyRevision, quotas)
+	pieces, err := h.Welcome(r.now, w)
+	require.NoError(r.t, err)
+	r.session[w.Session.N] = name
+	for _, p := range pieces {
+		require.NoError(r.t, r.ledger.Hello(r.moment(), p))
+	}
+	r.settle()
+	return h
+}
+
+// settle carries out what the ledger wants until it wants nothing.
+func (r *rig) settle() {
+	for range 100 {
+		rd := r.ledger.Ready(r.moment())
+		r.halt = rd.Halt
+		if len(rd.Loads)+len(rd.Txns)+len(rd.Batches) == 0 {
+			break
+		}
+		if len(rd.Loads) > 0 {
+			r.ledger.Loaded(r.moment(), rd.Loads, r.store.with(lease.BucketPrefix))
+		}
+		for _, t := range rd.Txns {
+			if rev, err := r.store.commit(t.Writes); err != nil {
+				r.ledger.Failed(t.ID, err)
+			} else {
+				r.ledger.Committed(r.moment(), t.ID, rev)
+			}
+		}
+		for _, b := range rd.Batches {
+			if h := r.holders[r.session[b.Session.N]]; h != nil && !r.closed[r.session[b.Session.N]] {
+				_ = h.Grants(r.now, b)
+			}
+		}
+	}
+	require.NoError(r.t, r.ledger.Check())
+}
+
+// step moves time on, and has every connected holder and the ledger tick.
+func (r *rig) step(d time.Duration) {
+	r.now += d
+	for name, h := range r.holders {
+		if r.closed[name] {
+			continue
+		}
+		if b, ok := h.Tick(r.now); ok {
+			require.NoError(r.t, r.ledger.Report(r.moment(), b))
+		}
+	}
+	r.ledger.Tick(r.moment())
+	r.settle()
+}
+
+func (r *rig) clock() time.Duration { return r.now }
+
+func (r *rig) ask(holder, key string, cost int64) lease.Verdict {
+	c := r.holders[holder].Cell(r.terms[0].Quota, key)
+	return lease.Decide(r.clock, []*lease.Cell{c}, cost)
+}
+
+func TestSmoke(t *testing.T) {
+	_ = context.Background()
+	r := newRig(t, perMinute(60_000, 10_000))
+	r.join("us")
+	r.join("eu")
+	admitted := int64(0)
+	for i := range 6000 { // a minute at 2000/s each, that is 4 times the limit
+		for range 20 {
+			for _, n := range []string{"us", "eu"} {
+				if r.ask(n, "k", 1).Outcome == lease.Admitted {
+					admitted++
+				}
+			}
+		}
+		r.now += 10 * time.Millisecond
+		if i%10 == 9 {
+			r.step(0)
+		}
+	}
+	stats, quotas := r.ledger.Snapshot()
+	t.Logf("admitted %d %+v %+v", admitted, stats, quotas)
+	require.LessOrEqual(t, admitted, int64(70_000+60))
+	require.Greater(t, admitted, int64(68_000))
+}

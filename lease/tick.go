@@ -1,0 +1,199 @@
+package lease
+
+import "time"
+
+// cellReport is what the holder's owner remembers of a cell.
+type cellReport struct {
+	// What the last report said.
+	spent, returned, granted int64
+	echo                     time.Duration
+	ask                      Ask
+	// How far usage was taken into account.
+	at      time.Duration
+	used    int64 // of the lease's spent
+	floored int64
+	refused int64
+	seen    time.Duration // when the cell was last used
+	low     int64
+	closing bool
+}
+
+const (
+	heartbeat = time.Second
+	// A sweep visits every cell in about this many ticks.
+	sweepTicks = 8
+	minSweep   = 64
+)
+
+// Tick visits the buckets that changed since the last call, and some of the
+// others. It returns the batch to send, and false when there is nothing to
+// say. Its owner calls it every report interval, and sooner after Hurry.
+func (h *Holder) Tick(now time.Duration) (ReportBatch, bool) {
+	h.urgent.Store(false)
+	h.adoptBorn()
+	batch := ReportBatch{Session: h.session, Sent: now}
+	live := h.live.Load()
+	for c := h.touched.Swap(nil); c != nil; {
+		next := c.next
+		c.next = nil
+		c.queued.Store(false)
+		h.visit(now, c, live, &batch)
+		c = next
+	}
+	h.sweep(now, live, &batch)
+	if !live {
+		return batch, false
+	}
+	batch.Reports = append(batch.Reports, h.dropped...)
+	h.dropped = nil
+	if len(batch.Reports) == 0 && now-h.lastOut < heartbeat {
+		return batch, false
+	}
+	h.lastOut = now
+	return batch, true
+}
+
+// sweep visits some cells in turn: to renew what is used seldom, to return
+// what is idle, to forget what is not used at all.
+func (h *Holder) sweep(now time.Duration, live bool, batch *ReportBatch) {
+	for n := min(len(h.cells), max(minSweep, len(h.cells)/sweepTicks)); n > 0 && len(h.cells) > 0; n-- {
+		if h.cursor >= len(h.cells) {
+			h.cursor = 0
+		}
+		c := h.cells[h.cursor]
+		if !c.queued.Load() && c.report.at != now {
+			h.visit(now, c, live, batch)
+		}
+		if h.forget(now, c) {
+			last := len(h.cells) - 1
+			h.cells[h.cursor] = h.cells[last]
+			h.cells[last] = nil
+			h.cells = h.cells[:last]
+			continue
+		}
+		h.cursor++
+	}
+}
+
+// visit measures what a cell was used for, plans, and reports what changed.
+func (h *Holder) visit(now time.Duration, c *Cell, live bool, batch *ReportBatch) {
+	r := &c.report
+	t := c.quota.terms.Load()
+	u := h.usage(now, c, t)
+	if u.Admitted > 0 || u.Refused > 0 {
+		r.seen = now
+	}
+	l := c.lease.Load()
+	idle := now-r.seen >= t.TTL
+	p := Plan{}
+	if !idle {
+		p = h.cfg.Plan(&u)
+	}
+	r.low = p.Low
+	if !live {
+		r.ask = p.Ask
+		return
+	}
+	if l != nil {
+		c.giveBack(l, p.Keep)
+	}
+	h.say(now, c, l, t, p, idle, batch)
+}
+
+// usage measures what happened to a cell since it was last visited.
+func (h *Holder) usage(now time.Duration, c *Cell, t *Terms) Usage {
+	r := &c.report
+	u := Usage{
+		Elapsed: now - r.at, Last: r.ask, RoundTrip: h.roundTrip, Interval: h.interval,
+		TTL: t.TTL, Limit: c.quota.most(),
+	}
+	if l := c.lease.Load(); l != nil {
+		spent := l.spent.Load()
+		u.Admitted += spent - r.used
+		r.used = spent
+		u.Unspent = l.available.Load()
+		if now >= time.Duration(l.deadline.Load()) {
+			u.Unspent = 0
+		}
+	}
+	floored, refused := c.floorSpent.Load(), c.refused.Load()
+	u.Admitted += floored - r.floored
+	u.Refused += refused - r.refused
+	u.MaxRefused = c.need.Swap(0)
+	r.floored, r.refused, r.at = floored, refused, now
+	return u
+}
+
+// say reports a cell if there is anything new to say of it.
+func (h *Holder) say(now time.Duration, c *Cell, l *lease, t *Terms, p Plan, idle bool, batch *ReportBatch) {
+	r := &c.report
+	out := Report{Bucket: c.id, Ask: p.Ask}
+	news := p.Ask.Need > 0 || p.Ask.Want > 0 && p.Ask.Want != r.ask.Want
+	if l != nil {
+		out.Account, out.Spent, out.Returned = l.account, l.spentNow(), l.returned
+		out.GrantSeen, out.EchoSeen = l.granted, l.echo
+		unspent := l.unspent()
+		news = news || out.Spent != r.spent || out.Returned != r.returned || out.GrantSeen != r.granted || out.EchoSeen != r.echo
+		renew := !t.Windowed && unspent > 0 && time.Duration(l.deadline.Load())-now < t.TTL/2
+		out.Close = idle && unspent == 0
+		news = news || renew || out.Close
+	}
+	r.ask = p.Ask
+	if !news {
+		return
+	}
+	r.spent, r.returned, r.granted, r.echo = out.Spent, out.Returned, out.GrantSeen, out.EchoSeen
+	if p.Ask.Want > 0 || p.Ask.Need > 0 {
+		c.low.Store(-1) // asked: no hurry until the answer
+	}
+	batch.Reports = append(batch.Reports, out)
+}
+
+// forget drops a cell that is idle, has nothing leased, and whose part of the
+// floor is what a key that was never seen would have (law 11).
+func (h *Holder) forget(now time.Duration, c *Cell) bool {
+	if now-c.report.seen < c.quota.terms.Load().TTL || c.lease.Load() != nil || c.queued.Load() {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if f := c.quota.floor.Load(); f != nil && c.floorGrant == f && c.floorLevel(now) < f.unseen(now) {
+		return false
+	}
+	c.gone = true
+	c.quota.cells.Delete(c.id.Key)
+	c.quota.count.Add(-1)
+	c.wake()
+	return true
+}
+
+// unseen is the level of a key that was never seen.
+func (f *floorLease) unseen(now time.Duration) int64 {
+	level, _ := f.rate.Accrue(now-f.start, 0, f.burst)
+	return level
+}
+
+// Drain gives everything back for an orderly end: the batch returns what is
+// unspent and says goodbye. Decisions are to have stopped before.
+func (h *Holder) Drain(now time.Duration) ReportBatch {
+	h.adoptBorn()
+	batch := ReportBatch{Session: h.session, Sent: now, Goodbye: true}
+	for _, c := range h.cells {
+		l := c.lease.Load()
+		if l == nil {
+			continue
+		}
+		c.giveBack(l, 0)
+		batch.Reports = append(batch.Reports, Report{
+			Bucket: c.id, Account: l.account, Spent: l.spentNow(), Returned: l.returned,
+			GrantSeen: l.granted, EchoSeen: l.echo, Close: l.unspent() == 0,
+		})
+	}
+	for _, name := range h.names {
+		if q, ok := h.quotas.Load(name); ok {
+			q.floor.Store(nil)
+		}
+	}
+	h.live.Store(false)
+	return batch
+}

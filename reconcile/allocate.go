@@ -1,0 +1,98 @@
+package reconcile
+
+import "github.com/a1009580/leasehold/lease"
+
+// Allocate is a lease.Allocator. It divides what is free and what is held
+// among those who ask: a cost that had to be refused is collected first, the
+// rest goes in weighted max-min shares of what each wants. It recalls from who
+// has more than its share only while another goes short.
+func Allocate(s *lease.Situation, targets []lease.Target) {
+	if len(s.Asks) == 0 {
+		return
+	}
+	free := s.Free
+	total := s.Free
+	wishes := make([]int64, len(s.Asks))
+	for i, a := range s.Asks {
+		total += a.Outstanding
+		wishes[i] = min(max(a.Ask.Want, a.Ask.Need, a.Outstanding), s.Limit)
+		targets[i].Hold = a.Outstanding
+	}
+	shares := Shares(wishes, weights(s.Asks), total, s.Turn)
+	free = collect(s, shares, targets, free)
+	short := fill(s, shares, targets, free)
+	if short == 0 {
+		return
+	}
+	for i, a := range s.Asks {
+		if a.Outstanding > shares[i]+shares[i]/4+1 {
+			targets[i] = lease.Target{Hold: shares[i], Recall: true}
+		}
+	}
+}
+
+// collect serves the costs that had to be refused, whole and ahead of shares,
+// in turns. While the tokens for one of them are not there, its share is
+// raised to it, so that surplus is recalled from the others; what is in demand
+// elsewhere is not withheld, as a central bucket would not withhold it.
+func collect(s *lease.Situation, shares []int64, targets []lease.Target, free int64) (left int64) {
+	n := uint64(len(s.Asks))
+	for k := uint64(0); k < n; k++ {
+		i := (k + s.Turn) % n
+		a := &s.Asks[i]
+		lack := min(a.Ask.Need, s.Limit) - a.Outstanding
+		if lack <= 0 {
+			continue
+		}
+		shares[i] = max(shares[i], a.Ask.Need)
+		if lack > free {
+			continue
+		}
+		targets[i].Hold = a.Outstanding + lack
+		free -= lack
+	}
+	return free
+}
+
+// fill gives what is free to those below their shares, in proportion to what
+// they lack; what rounding leaves goes to one after the other. It returns how
+// much is lacking then.
+func fill(s *lease.Situation, shares []int64, targets []lease.Target, free int64) (short int64) {
+	for i := range targets {
+		short += max(0, shares[i]-targets[i].Hold)
+	}
+	give := min(free, short)
+	if give == 0 {
+		return short
+	}
+	left := give
+	for i := range targets {
+		g := mulDiv(give, max(0, shares[i]-targets[i].Hold), short)
+		targets[i].Hold += g
+		left -= g
+	}
+	n := uint64(len(targets))
+	for k := uint64(0); k < n && left > 0; k++ {
+		if i := (k + s.Turn) % n; shares[i] > targets[i].Hold {
+			targets[i].Hold++
+			left--
+		}
+	}
+	return short - give
+}
+
+// weights are those of the regions, divided among the holders of each.
+func weights(asks []lease.HolderAsk) []int64 {
+	const whole = 1 << 20
+	w := make([]int64, len(asks))
+	for i := range asks {
+		n := int64(0)
+		for j := range asks {
+			if asks[j].Region.Region == asks[i].Region.Region {
+				n++
+			}
+		}
+		w[i] = max(1, mulDiv(asks[i].Region.Weight, whole, n))
+	}
+	return w
+}

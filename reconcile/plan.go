@@ -1,0 +1,93 @@
+package reconcile
+
+import (
+	"math"
+	"math/bits"
+	"time"
+
+	"github.com/a1009580/leasehold/lease"
+)
+
+const (
+	// A burst is believed within a report, an idle bucket is forgotten within
+	// a few: time constants of the average of demand, up and down.
+	rise = 200 * time.Millisecond
+	fall = time.Second
+	// minHorizon is the least time that a lease should last at the measured
+	// demand.
+	minHorizon = time.Second
+	// milli is the unit of demand: thousandths of a token a second.
+	milli = 1000
+)
+
+// Plan is a lease.Planner. It sizes a lease in seconds of measured demand, and
+// asks again when what is left would not last a round trip and two reports.
+func Plan(u *lease.Usage) lease.Plan {
+	demand := Demand(u.Last.Demand, u.Admitted+u.Refused, u.Elapsed)
+	delay := u.RoundTrip + 2*u.Interval
+	size := max(over(demand, max(minHorizon, 2*delay)), u.MaxRefused)
+	if demand > 0 {
+		size = max(size, 1)
+	}
+	size = min(size, u.Limit)
+	low := min(over(demand, delay), size)
+	p := lease.Plan{Ask: lease.Ask{Demand: demand}, Keep: size + size/2 + 1, Low: low}
+	if u.MaxRefused > u.Unspent && u.MaxRefused <= u.Limit {
+		p.Ask.Need = u.MaxRefused
+	}
+	if u.Unspent <= low || p.Ask.Need > 0 {
+		p.Ask.Want = size
+	}
+	return p
+}
+
+// Demand averages the demand for tokens over time, in thousandths of a token a
+// second: an exponential average with the time constants rise and fall. A
+// demand that is there is never rounded to nothing.
+func Demand(last, asked int64, elapsed time.Duration) int64 {
+	if elapsed <= 0 {
+		return last
+	}
+	now := mulDiv(asked, milli*int64(time.Second), int64(elapsed))
+	tau := fall
+	if now > last {
+		tau = rise
+	}
+	change := mulDiv(abs(now-last), int64(elapsed), int64(elapsed+tau))
+	if now < last {
+		change = -change
+	}
+	if d := last + change; d > 0 || asked == 0 {
+		return max(d, 0)
+	}
+	return 1
+}
+
+// over is what a demand uses in a time, rounded up.
+func over(demand int64, d time.Duration) int64 {
+	v := mulDiv(demand, int64(d), milli*int64(time.Second))
+	if v < math.MaxInt64 {
+		v++
+	}
+	if demand == 0 {
+		return 0
+	}
+	return v
+}
+
+// mulDiv is a·b/c for numbers that are not negative, with c > 0, saturating.
+func mulDiv(a, b, c int64) int64 {
+	hi, lo := bits.Mul64(uint64(a), uint64(b))
+	if hi >= uint64(c) {
+		return math.MaxInt64
+	}
+	q, _ := bits.Div64(hi, lo, uint64(c))
+	return int64(min(q, math.MaxInt64))
+}
+
+func abs(v int64) int64 {
+	if v < 0 {
+		return -v
+	}
+	return v
+}
