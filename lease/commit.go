@@ -139,7 +139,7 @@ func (l *Ledger) Committed(now Moment, id uint64, revision int64) {
 		f.quota.window, f.quota.windowRev, f.quota.rolling = f.window, revision, false
 		l.wakeQuota(f.quota)
 	case flightFloor:
-		l.floorLanded(f.quota, f.slot, revision)
+		l.floorLanded(now, f.quota, f.slot, revision)
 	case flightCluster:
 		l.clusRev, l.cluster = revision, f.cluster
 	case flightHistory:

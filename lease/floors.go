@@ -241,13 +241,20 @@ func (l *Ledger) writeFloor(q *quota, i int32) {
 		[]Write{{Key: floorKey(q.terms.Quota, i), Value: f.owner.encode(), Expect: f.revision}})
 }
 
-// floorLanded notes that a slot's record is written; the owner is told with
-// the answer to its next report.
-func (l *Ledger) floorLanded(q *quota, i int32, revision int64) {
+// floorLanded notes that a slot's record is written, and tells its owner.
+func (l *Ledger) floorLanded(now Moment, q *quota, i int32, revision int64) {
 	f := &q.slots[i]
 	f.inFlight, f.revision = false, revision
 	if f.again {
 		f.again = false
 		l.writeFloor(q, i)
+		return
+	}
+	holder, known := l.holders.index[f.owner.Holder]
+	if !f.owned || !known || !l.granting(now) {
+		return
+	}
+	if s := l.sessions[l.holders.list[holder].session]; s != nil && s.ready && s.heard {
+		l.tellFloor(now, q, i, s)
 	}
 }

@@ -94,7 +94,8 @@ func (h *Holder) claims(now time.Duration) []Hello {
 		}
 		n++
 		l.session, l.account, l.base, l.granted, l.returned, l.echo = h.session, n, spent, claim.Unspent, 0, 0
-		c.report = cellReport{at: c.report.at, used: c.report.used, seen: c.report.seen}
+		r := &c.report
+		r.spent, r.returned, r.granted, r.echo = 0, 0, 0, 0
 		if last := &pieces[len(pieces)-1]; len(last.Claims) < claimsInPiece {
 			last.Claims = append(last.Claims, claim)
 		} else {

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unsafe"
 
 	"github.com/puzpuzpuz/xsync/v4"
 
@@ -31,6 +32,7 @@ type Usage struct {
 	Admitted   int64 // tokens
 	Refused    int64 // tokens
 	MaxRefused int64 // the largest cost that was refused
+	Largest    int64 // the largest cost that was refused within about a lease
 	Unspent    int64 // left in the lease
 	Last       Ask
 	RoundTrip  time.Duration // measured; 0 if it is not known yet
@@ -86,7 +88,10 @@ type holding struct {
 	cells *xsync.Map[string, *Cell]
 	count atomic.Int64
 	full  atomic.Bool // keys beyond the cap share one bucket
-	max   int64
+	// What was granted here and given back, ever; the owner's.
+	credited int64
+	returned int64
+	max      int64
 }
 
 // floorLease is the holder's part of its region's floor (law 11).
@@ -222,7 +227,7 @@ func (h *Holder) Lookup(quota string, key []byte) (*Cell, bool) {
 	if !ok {
 		return nil, false
 	}
-	return q.cells.Load(string(key))
+	return q.cells.Load(unsafe.String(unsafe.SliceData(key), len(key))) // not kept: looked up only
 }
 
 func (h *Holder) makeCell(q *holding, quota, key string) *Cell {

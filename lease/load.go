@@ -115,20 +115,26 @@ func (l *Ledger) open(now Moment, b *book, e *Entry) error {
 	b.quota.books.Initial += b.held()
 	b.publish(Stock{})
 	l.trim(b)
+	l.unstash(now, b)
+	l.enqueue(b)
+	return nil
+}
+
+// unstash takes what arrived for a book before its record: all claims first,
+// since what is not claimed is dropped.
+func (l *Ledger) unstash(now Moment, b *book) {
 	stash := b.stash
 	b.stash = nil
 	for _, m := range stash {
-		s := l.sessions[m.session]
-		switch {
-		case s == nil:
-		case m.claim != nil:
+		if s := l.sessions[m.session]; s != nil && m.claim != nil {
 			l.takeClaim(now, b, s, m.account, m.claim)
-		default:
+		}
+	}
+	for _, m := range stash {
+		if s := l.sessions[m.session]; s != nil && m.report != nil {
 			l.takeReport(now, b, s, m.report, m.sent == s.lastSent)
 		}
 	}
-	l.enqueue(b)
-	return nil
 }
 
 // bear fills a book that has no record of this history: full, or as much as

@@ -1,7 +1,6 @@
 package lease_test
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -66,6 +65,7 @@ type rig struct {
 	closed  map[string]bool
 	session map[uint64]string
 	halt    error
+	plan    lease.Planner // of holders that join
 }
 
 var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -83,6 +83,7 @@ func perMinute(tokens, burst int64) lease.Terms {
 func newRig(t *testing.T, terms ...lease.Terms) *rig {
 	r := &rig{
 		t: t, terms: terms, store: newShelf(), now: time.Hour, holders: map[string]*lease.Holder{},
+		plan: reconcile.Plan,
 		cfg: lease.Config{
 			Cluster: "test", Drift: lease.DefaultDrift, ElectionTTL: 2 * time.Second,
 			ReportInterval: 100 * time.Millisecond, MaxBuckets: 1000, Allocate: reconcile.Allocate, NewCluster: true,
@@ -106,6 +107,9 @@ func (r *rig) lead() {
 	require.NoError(r.t, err)
 	r.ledger.Extend(r.now + 1000*time.Hour)
 	r.session = map[uint64]string{}
+	for _, h := range r.holders {
+		h.Disconnected()
+	}
 	r.settle()
 }
 
@@ -115,7 +119,7 @@ func (r *rig) join(name string) *lease.Holder {
 	if h == nil {
 		id := lease.HolderID{Region: name, Node: "1"}
 		copy(id.Incarnation[:], name)
-		h = lease.NewHolder(lease.HolderConfig{ID: id, Plan: reconcile.Plan}, lease.State{})
+		h = lease.NewHolder(lease.HolderConfig{ID: id, Plan: r.plan}, lease.State{})
 		r.holders[name] = h
 	}
 	w, ok := r.ledger.OpenSession()
@@ -184,27 +188,40 @@ func (r *rig) ask(holder, key string, cost int64) lease.Verdict {
 	return lease.Decide(r.clock, []*lease.Cell{c}, cost)
 }
 
-func TestSmoke(t *testing.T) {
-	_ = context.Background()
-	r := newRig(t, perMinute(60_000, 10_000))
-	r.join("us")
-	r.join("eu")
-	admitted := int64(0)
-	for i := range 6000 { // a minute at 2000/s each, that is 4 times the limit
-		for range 20 {
-			for _, n := range []string{"us", "eu"} {
-				if r.ask(n, "k", 1).Outcome == lease.Admitted {
-					admitted++
-				}
-			}
-		}
-		r.now += 10 * time.Millisecond
-		if i%10 == 9 {
-			r.step(0)
-		}
+// drain asks for one token at a time until there is none, and returns how many
+// were admitted.
+func (r *rig) drain(holder, key string) (n int64) {
+	for r.ask(holder, key, 1).Outcome == lease.Admitted {
+		n++
 	}
-	stats, quotas := r.ledger.Snapshot()
-	t.Logf("admitted %d %+v %+v", admitted, stats, quotas)
-	require.LessOrEqual(t, admitted, int64(70_000+60))
-	require.Greater(t, admitted, int64(68_000))
+	return n
+}
+
+// run has time pass in ticks of 100 ms.
+func (r *rig) run(d time.Duration) {
+	for end := r.now + d; r.now < end; {
+		r.step(100 * time.Millisecond)
+	}
+}
+
+func (r *rig) quota() lease.QuotaStats {
+	_, quotas := r.ledger.Snapshot()
+	return quotas[0]
+}
+
+// hammer has some holders ask for all they can get for a while, and returns
+// what was admitted.
+func (r *rig) hammer(d time.Duration, key string, holders ...string) (n int64) {
+	for end := r.now + d; r.now < end; {
+		for _, h := range holders {
+			n += r.drain(h, key)
+		}
+		r.step(20 * time.Millisecond)
+	}
+	return n
+}
+
+// exactly asks for what was refused, and keeps all that it gets.
+func exactly(u *lease.Usage) lease.Plan {
+	return lease.Plan{Ask: lease.Ask{Want: u.MaxRefused, Need: u.MaxRefused}, Keep: u.Limit}
 }

@@ -191,9 +191,11 @@ func (l *Ledger) claim(now Moment, s *session, n uint64, c *Claim) error {
 }
 
 // takeClaim sets the holder's bound to what it claims, if what is charged to
-// it and the inherited chunk cover that (section 4, Hello).
+// it and the inherited chunk cover that (section 4, Hello). The Hello may be
+// complete by the time the record was read, so that only this claim says what
+// the holder has.
 func (l *Ledger) takeClaim(now Moment, b *book, s *session, n uint64, c *Claim) {
-	l.settle(now, b)
+	l.advance(now, b)
 	before := b.stock()
 	deadline, covered := l.cover(now, b, s, c)
 	if !covered {

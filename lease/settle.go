@@ -38,25 +38,30 @@ func (b *book) publish(before Stock) {
 	s.Outstanding += after.Outstanding - before.Outstanding
 }
 
-// settle brings an open book up to now: the window, then refills and
-// expiries in the order of their times. Everything that lowers A, C or O
-// comes after it (law 1).
+// settle brings an open book up to now, and applies that what a holder did not
+// claim it does not have. Everything that lowers A, C or O comes after it
+// (law 1).
 func (l *Ledger) settle(now Moment, b *book) {
-	if b.state != bookOpen {
-		return
+	if b.state == bookOpen {
+		l.advance(now, b)
+		l.closeUnclaimed(b)
 	}
+}
+
+// advance brings an open book up to now: the window, then refills and expiries
+// in the order of their times.
+func (l *Ledger) advance(now Moment, b *book) {
 	before := b.stock()
 	defer b.publish(before)
 	if b.quota.terms.Windowed {
 		l.roll(b)
-	} else {
-		for at, ok := l.nextExpiry(now.Mono, b); ok; at, ok = l.nextExpiry(now.Mono, b) {
-			b.refill(at)
-			l.expire(at, b)
-		}
-		b.refill(now.Mono)
+		return
 	}
-	l.closeUnclaimed(b)
+	for at, ok := l.nextExpiry(now.Mono, b); ok; at, ok = l.nextExpiry(now.Mono, b) {
+		b.refill(at)
+		l.expire(at, b)
+	}
+	b.refill(now.Mono)
 }
 
 // refill credits what accrued since the last refill, as far as A + C + O stays
@@ -131,6 +136,8 @@ func (b *book) closeAccount(i int) {
 // is complete has nothing in accounts of older sessions, and nothing of what
 // the record says of it (law 3).
 func (l *Ledger) closeUnclaimed(b *book) {
+	before := b.stock()
+	defer b.publish(before)
 	for i := len(b.accounts) - 1; i >= 0; i-- {
 		a := &b.accounts[i]
 		h := &l.holders.list[a.holder]

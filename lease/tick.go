@@ -14,6 +14,8 @@ type cellReport struct {
 	floored int64
 	refused int64
 	seen    time.Duration // when the cell was last used
+	largest int64         // cost that was refused, and when
+	largeAt time.Duration
 	low     int64
 	closing bool
 }
@@ -103,6 +105,9 @@ func (h *Holder) visit(now time.Duration, c *Cell, live bool, batch *ReportBatch
 // usage measures what happened to a cell since it was last visited.
 func (h *Holder) usage(now time.Duration, c *Cell, t *Terms) Usage {
 	r := &c.report
+	if r.at == 0 {
+		r.at = now - h.interval // a new cell: it was not idle since the beginning of time
+	}
 	u := Usage{
 		Elapsed: now - r.at, Last: r.ask, RoundTrip: h.roundTrip, Interval: h.interval,
 		TTL: t.TTL, Limit: c.quota.most(),
@@ -120,6 +125,10 @@ func (h *Holder) usage(now time.Duration, c *Cell, t *Terms) Usage {
 	u.Admitted += floored - r.floored
 	u.Refused += refused - r.refused
 	u.MaxRefused = c.need.Swap(0)
+	if u.MaxRefused >= r.largest || now-r.largeAt > t.TTL {
+		r.largest, r.largeAt = u.MaxRefused, now
+	}
+	u.Largest = r.largest
 	r.floored, r.refused, r.at = floored, refused, now
 	return u
 }

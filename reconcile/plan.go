@@ -25,7 +25,7 @@ const (
 func Plan(u *lease.Usage) lease.Plan {
 	demand := Demand(u.Last.Demand, u.Admitted+u.Refused, u.Elapsed)
 	delay := u.RoundTrip + 2*u.Interval
-	size := max(over(demand, max(minHorizon, 2*delay)), u.MaxRefused)
+	size := max(over(demand, max(minHorizon, 2*delay)), u.Largest)
 	if demand > 0 {
 		size = max(size, 1)
 	}
