@@ -1,0 +1,81 @@
+package wire
+
+import (
+	"github.com/a1009580/leasehold/lease"
+)
+
+// splitBytes is how large the parts of a split batch may get by a bound of
+// their encoding: well below MaxMessageBytes.
+const splitBytes = 3 << 20
+
+// partBytes bounds the encoding of one part of a batch beside its names: up to
+// ten numbers of at most eleven bytes each, and the frames around them.
+const partBytes = 128
+
+// SplitReports divides a batch that is too long for one message. The parts are
+// sent in order; they share their time of sending, and so their echo.
+func SplitReports(b lease.ReportBatch) []lease.ReportBatch {
+	size := func(i int) int { return partBytes + len(b.Reports[i].Bucket.Quota) + len(b.Reports[i].Bucket.Key) }
+	var parts []lease.ReportBatch
+	for from, to := range pieces(len(b.Reports), lease.MaxBatchReports, size) {
+		part := b
+		part.Reports, part.Goodbye = b.Reports[from:to], false
+		parts = append(parts, part)
+	}
+	if len(parts) == 0 {
+		return []lease.ReportBatch{b}
+	}
+	parts[len(parts)-1].Goodbye = b.Goodbye
+	return parts
+}
+
+// SplitGrants divides a batch that is too long for one message. The parts are
+// sent in order; grants are absolute, so that each part stands by itself.
+func SplitGrants(b lease.GrantBatch) []lease.GrantBatch {
+	grants, recalls := len(b.Grants), len(b.Recalls)
+	size := func(i int) int {
+		switch {
+		case i < grants:
+			return partBytes + len(b.Grants[i].Bucket.Quota) + len(b.Grants[i].Bucket.Key)
+		case i < grants+recalls:
+			r := &b.Recalls[i-grants]
+			return partBytes + len(r.Bucket.Quota) + len(r.Bucket.Key)
+		default:
+			return partBytes + len(b.Floors[i-grants-recalls].Quota)
+		}
+	}
+	clip := func(i, before, n int) int { return min(max(i-before, 0), n) }
+	var parts []lease.GrantBatch
+	for from, to := range pieces(grants+recalls+len(b.Floors), 0, size) {
+		part := b
+		part.Grants = b.Grants[clip(from, 0, grants):clip(to, 0, grants)]
+		part.Recalls = b.Recalls[clip(from, grants, recalls):clip(to, grants, recalls)]
+		part.Floors = b.Floors[clip(from, grants+recalls, len(b.Floors)):clip(to, grants+recalls, len(b.Floors))]
+		parts = append(parts, part)
+	}
+	if len(parts) == 0 {
+		return []lease.GrantBatch{b}
+	}
+	return parts
+}
+
+// pieces yields consecutive ranges of n entries that each keep below splitBytes
+// and hold at most so many entries; most 0 is no bound of their number.
+func pieces(n, most int, size func(int) int) func(yield func(from, to int) bool) {
+	return func(yield func(from, to int) bool) {
+		from, bytes := 0, 0
+		for i := range n {
+			s := size(i)
+			if i > from && (bytes+s > splitBytes || i-from == most) {
+				if !yield(from, i) {
+					return
+				}
+				from, bytes = i, 0
+			}
+			bytes += s
+		}
+		if from < n {
+			yield(from, n)
+		}
+	}
+}
