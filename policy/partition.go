@@ -1,0 +1,135 @@
+package policy
+
+import (
+	"slices"
+	"time"
+)
+
+// Partition says what a region does while it is cut off from the coordinator.
+type Partition struct {
+	// Mode is LocalFloor by default, FailClosed for window quotas. It has no meaning if the limit is
+	// unbounded.
+	Mode Mode
+
+	// Floor is the part of the limit that each listed region owns, 0 if none. By default it is 5%, or 50%
+	// divided by the number of listed regions if that is less. All floors together are at most the limit.
+	Floor       Fraction
+	FloorTokens int64         // of each listed region, for each Limit.Per: Floor of Limit.Tokens, rounded down
+	FloorBurst  int64         // of each listed region: Floor of Limit.Burst, rounded down
+	FloorLease  time.Duration // how long a floor is owned, 10s to 24h, default 10m; 0 without floors
+}
+
+// Mode is the failure mode of a quota.
+type Mode uint8
+
+// FailClosed and LocalFloor keep the limit exactly; the others trade it for availability.
+const (
+	FailClosed    Mode = iota // the lease, then nothing
+	LocalFloor                // the lease, then the floor
+	LocalFallback             // the lease, then an unreserved rate; not supported in this version
+	FailOpen                  // the lease, then up to a ceiling; not supported in this version
+)
+
+var modes = []string{"fail_closed", "local_floor", "local_fallback", "fail_open"}
+
+// String returns the word of the policy.
+func (m Mode) String() string { return word(modes, int(m)) }
+
+const (
+	minFloorLease, maxFloorLease, defaultFloorLease = 10 * time.Second, 24 * time.Hour, 10 * time.Minute
+
+	noWindowFloors = "floors of window quotas are not supported in this version"
+)
+
+// partition reads what becomes of q while a region is cut off. n is nil if the policy does not say.
+func (d *decoder) partition(n *node, q *Quota) Partition {
+	p := Partition{Mode: LocalFloor}
+	window := q.Limit.Algorithm != TokenBucket
+	if window {
+		p.Mode = FailClosed
+	}
+	o := &object{d: d}
+	if n != nil {
+		o = d.object(n, "partition", "mode", "floor", "floor_lease", "rate", "burst", "for", "ceiling")
+	}
+	if o == nil {
+		return p
+	}
+	p.Mode = Mode(o.word("mode", modes, int(p.Mode)))
+	d.unreserved(o, p.Mode)
+	if p.Mode != LocalFloor {
+		why := "only mode local_floor has one"
+		if window && o.get("mode") == nil {
+			why = noWindowFloors
+		}
+		o.refuse("floor", why)
+		o.refuse("floor_lease", why)
+		return p
+	}
+	if window {
+		d.errorf(o.get("mode"), "partition.mode", noWindowFloors)
+		return p
+	}
+	d.floor(o, &p, q)
+	return p
+}
+
+// floor reads and resolves the floors of a token bucket.
+func (d *decoder) floor(o *object, p *Partition, q *Quota) {
+	k := int64(len(q.Regions))
+	p.Floor = defaultFloor(k)
+	if n := o.get("floor"); n != nil {
+		var ok bool
+		if p.Floor, ok = parsePercent(n.text); !ok || !n.isText() {
+			d.errorf(n, "partition.floor", "must be a percentage from 0%% to 100%% with at most 6 decimals, such as 2.5%%, not %s", n)
+		} else if k == 0 && p.Floor.Num > 0 {
+			d.errorf(n, "partition.floor", "no region is listed that could own it")
+		} else if sum := p.Floor.times(k); sum.Num > sum.Den {
+			d.errorf(n, "partition.floor", "%v for each of %d regions is %v of the limit; the most is 100%%", p.Floor, k, sum)
+		}
+	}
+	p.FloorTokens = p.Floor.Of(q.Limit.Tokens)
+	p.FloorBurst = p.Floor.Of(q.Limit.Burst)
+	p.FloorLease = o.duration("floor_lease", minFloorLease, maxFloorLease, defaultFloorLease)
+	if n := o.get("floor_lease"); n != nil && p.FloorLease > 0 && p.FloorLease < q.Lease.TTL {
+		d.errorf(n, "partition.floor_lease", "%v is shorter than the lease of %v", p.FloorLease, q.Lease.TTL)
+	}
+}
+
+// unreserved checks the fields of the modes that a later version opens, and refuses the modes.
+func (d *decoder) unreserved(o *object, m Mode) {
+	var own []string
+	switch m {
+	case LocalFallback:
+		own = []string{"rate", "burst", "for"}
+		if o.require("rate") != nil {
+			d.rate(o.get("rate"), "partition.rate")
+		}
+		if n := o.require("for"); n != nil {
+			d.duration(n, "partition.for", time.Second, maxPer)
+		}
+	case FailOpen:
+		own = []string{"ceiling", "burst"}
+		if n := o.require("ceiling"); n != nil && !(n.isText() && n.text == unbounded) {
+			d.rate(n, "partition.ceiling")
+		}
+	}
+	if n := o.get("burst"); n != nil && own != nil {
+		d.tokens(n, "partition.burst", "")
+	}
+	for _, name := range []string{"rate", "ceiling", "burst", "for"} {
+		if !slices.Contains(own, name) {
+			o.refuse(name, "mode "+m.String()+" has none")
+		}
+	}
+	if own != nil {
+		d.errorf(o.get("mode"), "partition.mode", "mode %v is not supported in this version", m)
+	}
+}
+
+func (d *decoder) rate(n *node, path string) {
+	if o := d.object(n, path, "tokens", "per"); o != nil {
+		d.tokens(o.require("tokens"), o.at("tokens"), "")
+		d.duration(o.require("per"), o.at("per"), minPer, maxPer)
+	}
+}
