@@ -39,6 +39,7 @@ type Usage struct {
 	Interval   time.Duration // between reports
 	TTL        time.Duration
 	Limit      int64 // the most that the bucket may hold
+	Size       int64 // Terms.Size
 }
 
 // Plan is what a holder asks for.
@@ -200,9 +201,9 @@ func (c *Cell) end() {
 	c.wake()
 }
 
-// overflowKey is the key of the bucket that keys beyond the cap share. It is
-// no key of a request: those begin with the length of a value, at most 1 KiB.
-const overflowKey = "\xff\xff\xff\xff"
+// OverflowKey is the key of the bucket that keys beyond the cap share. It is
+// no key of a request: those are made of complete lengths and values.
+const OverflowKey = "\x80"
 
 // Cell returns the cell of a bucket, making one if need be, and nil when the
 // quota is not in force. It may be called concurrently.
@@ -214,9 +215,9 @@ func (h *Holder) Cell(quota, key string) *Cell {
 	if c, ok := q.cells.Load(key); ok {
 		return c
 	}
-	if q.count.Load() >= q.max && key != overflowKey {
+	if q.count.Load() >= q.max && key != OverflowKey {
 		q.full.Store(true)
-		return h.Cell(quota, overflowKey)
+		return h.Cell(quota, OverflowKey)
 	}
 	return h.makeCell(q, quota, key)
 }

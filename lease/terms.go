@@ -22,7 +22,9 @@ type Terms struct {
 	Windows  bucket.Windows
 	// TTL is the length of a token bucket's leases. A window lease ends with
 	// its window.
-	TTL     time.Duration
+	TTL time.Duration
+	// Size is how many tokens a holder asks for at a time; 0 is by demand.
+	Size    int64
 	Regions []RegionTerms // by name
 	// Floors are the parts of the regions' floors, one for each node that a
 	// region may have. FloorTTL is the length of a floor's lease.

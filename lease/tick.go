@@ -110,7 +110,7 @@ func (h *Holder) usage(now time.Duration, c *Cell, t *Terms) Usage {
 	}
 	u := Usage{
 		Elapsed: now - r.at, Last: r.ask, RoundTrip: h.roundTrip, Interval: h.interval,
-		TTL: t.TTL, Limit: c.quota.most(),
+		TTL: t.TTL, Limit: c.quota.most(), Size: t.Size,
 	}
 	if l := c.lease.Load(); l != nil {
 		spent := l.spent.Load()

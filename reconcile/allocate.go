@@ -13,12 +13,16 @@ func Allocate(s *lease.Situation, targets []lease.Target) {
 	free := s.Free
 	total := s.Free
 	wishes := make([]int64, len(s.Asks))
+	nodes := holdersByRegion(s.Asks)
 	for i, a := range s.Asks {
 		total += a.Outstanding
 		wishes[i] = min(max(a.Ask.Want, a.Ask.Need, a.Outstanding), s.Limit)
+		if most := a.Region.Max / nodes[a.Region.Region]; a.Region.Max > 0 {
+			wishes[i] = min(wishes[i], most)
+		}
 		targets[i].Hold = a.Outstanding
 	}
-	shares := Shares(wishes, weights(s.Asks), total, s.Turn)
+	shares := bounded(s, nodes, wishes, total)
 	free = collect(s, shares, targets, free)
 	short := fill(s, shares, targets, free)
 	if short == 0 {
@@ -81,18 +85,40 @@ func fill(s *lease.Situation, shares []int64, targets []lease.Target, free int64
 	return short - give
 }
 
-// weights are those of the regions, divided among the holders of each.
-func weights(asks []lease.HolderAsk) []int64 {
-	const whole = 1 << 20
-	w := make([]int64, len(asks))
-	for i := range asks {
-		n := int64(0)
-		for j := range asks {
-			if asks[j].Region.Region == asks[i].Region.Region {
-				n++
-			}
-		}
-		w[i] = max(1, mulDiv(asks[i].Region.Weight, whole, n))
+// bounded gives every region the least that its policy promises it, as far as
+// it wants it and the total goes, and divides the rest by max-min.
+func bounded(s *lease.Situation, nodes map[string]int64, wishes []int64, total int64) []int64 {
+	const whole = 1 << 20 // of a region's weight
+	weights := make([]int64, len(s.Asks))
+	least := make([]int64, len(s.Asks))
+	var promised int64
+	for i := range s.Asks {
+		r := &s.Asks[i].Region
+		weights[i] = max(1, mulDiv(r.Weight, whole, nodes[r.Region]))
+		least[i] = min(wishes[i], r.Min/nodes[r.Region])
+		promised += least[i]
 	}
-	return w
+	if promised == 0 {
+		return Shares(wishes, weights, total, s.Turn)
+	}
+	if promised >= total {
+		return Shares(least, weights, total, s.Turn)
+	}
+	for i := range wishes {
+		wishes[i] -= least[i]
+	}
+	shares := Shares(wishes, weights, total-promised, s.Turn)
+	for i := range shares {
+		shares[i] += least[i]
+	}
+	return shares
+}
+
+// holdersByRegion counts the holders of each region.
+func holdersByRegion(asks []lease.HolderAsk) map[string]int64 {
+	nodes := make(map[string]int64, len(asks))
+	for i := range asks {
+		nodes[asks[i].Region.Region]++
+	}
+	return nodes
 }

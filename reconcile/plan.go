@@ -29,6 +29,9 @@ func Plan(u *lease.Usage) lease.Plan {
 	if demand > 0 {
 		size = max(size, 1)
 	}
+	if u.Size > 0 {
+		size = max(u.Size, u.Largest)
+	}
 	size = min(size, u.Limit)
 	low := min(over(demand, delay), size)
 	p := lease.Plan{Ask: lease.Ask{Demand: demand}, Keep: size + size/2 + 1, Low: low}
