@@ -80,7 +80,9 @@ type account struct {
 	// never was. A mark is the oldest grant not yet acknowledged: (markGranted,
 	// markEcho) since markAt.
 	toldAt      time.Duration
+	toldEcho    time.Duration
 	untold      bool
+	behind      bool // the last report did not show what was told
 	marked      bool
 	markGranted int64
 	markEcho    time.Duration
@@ -106,7 +108,7 @@ func (a *account) acknowledge(granted int64, echo time.Duration) {
 
 // told notes that the account's grant is sent to the holder.
 func (a *account) told(now time.Duration) {
-	a.toldAt, a.untold = now, false
+	a.toldAt, a.toldEcho, a.untold, a.behind = now, a.echo, false, false
 	if !a.marked {
 		a.marked, a.markGranted, a.markEcho, a.markAt = true, a.granted, a.echo, now
 	}

@@ -54,13 +54,16 @@ func (l *Ledger) tidying() bool {
 // and then begins a new history (law 13). The write is guarded by our key: if
 // it is we who are out of date, it fails.
 func (l *Ledger) lostHistory(h Hello) bool {
-	if h.SeenEpoch.Compare(l.epoch) <= 0 && h.SeenRevision <= l.revision || l.cfg.TrustStore {
+	// Revisions of different histories do not compare.
+	if h.SeenEpoch.Compare(l.epoch) <= 0 && (h.SeenEpoch.History < l.epoch.History || h.SeenRevision <= l.revision) {
 		return false
 	}
 	if l.halted == nil && !l.retiring && !l.tidying() {
 		next := l.cluster
 		next.History = max(next.History, h.SeenEpoch.History) + 1
-		next.Distrust = true
+		if !l.cfg.TrustStore {
+			next.Since, next.Distrust = next.History, true
+		}
 		l.retiring = true
 		l.send(flight{kind: flightHistory, cluster: next},
 			[]Write{{Key: clusterKey, Value: next.encode(), Expect: l.clusRev}})

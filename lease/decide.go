@@ -161,7 +161,7 @@ func (c *Cell) short(cost int64) Outcome {
 	switch {
 	case cost > c.quota.most():
 		return Impossible
-	case c.lease.Load() == nil && !c.answered.Load():
+	case !c.answered.Load():
 		return Cold
 	default:
 		return Exhausted

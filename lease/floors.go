@@ -52,8 +52,30 @@ func (l *Ledger) readFloor(e Entry) error {
 // openQuota prepares a quota for its first use: its floors, the rate and the
 // capacity that they leave, and its window.
 func (l *Ledger) openQuota(q *quota, now Moment) {
+	if l.cluster.Distrust && !l.booted {
+		l.disownFloors(q)
+	}
 	l.arrangeFloors(now, q)
 	l.openWindow(now, q)
+}
+
+// disownFloors forgets who owns the floors of a lost past: whoever claims a
+// slot first has it, and nobody is given it before all have surely ended.
+func (l *Ledger) disownFloors(q *quota) {
+	for len(q.slots) < len(q.terms.Floors) {
+		q.slots = append(q.slots, slot{})
+	}
+	for i := range q.slots {
+		s := &q.slots[i]
+		ttl := max(s.owner.TTL, q.terms.FloorTTL)
+		grant := s.owner.Grant
+		if i < len(q.terms.Floors) {
+			f := q.terms.Floors[i]
+			s.owner = floorRecord{Region: f.Region, Tokens: max(f.Tokens, s.owner.Tokens), Burst: max(f.Burst, s.owner.Burst)}
+		}
+		s.owner.Holder, s.owner.TTL, s.owner.Grant, s.owner.Free = HolderID{}, ttl, grant, false
+		s.owned, s.until = true, l.began+l.cfg.Drift.Outlast(l.cfg.ElectionTTL+ttl)
+	}
 }
 
 // arrangeFloors puts the floors of the policy in force into the slots.
@@ -66,12 +88,6 @@ func (l *Ledger) arrangeFloors(now Moment, q *quota) {
 		s.terms = FloorTerms{}
 		if i < len(q.terms.Floors) {
 			s.terms = q.terms.Floors[i]
-		}
-		// The owners of a lost past are not known: whoever claims the slot
-		// first has it, and nobody is given it before all have surely ended.
-		if l.cluster.Distrust && !s.owned && s.revision == 0 && s.terms.Tokens > 0 {
-			s.owned, s.owner = true, floorRecord{Region: s.terms.Region, Tokens: s.terms.Tokens, Burst: s.terms.Burst, TTL: q.terms.FloorTTL}
-			s.until = l.began + l.cfg.Drift.Outlast(l.cfg.ElectionTTL+q.terms.FloorTTL)
 		}
 	}
 	l.refloor(now, q)
@@ -169,6 +185,9 @@ func (l *Ledger) expireFloors(now Moment, q *quota) {
 	}
 }
 
+// floorPause is how often a floor is renewed: heartbeats are answered anyway.
+const floorPause = 5 * time.Second
+
 // serveFloors renews the floors of the holder of a session, and gives it one of
 // each quota that has a free one for its region. A grant answers the session's
 // last report.
@@ -184,7 +203,7 @@ func (l *Ledger) serveFloors(now Moment, s *session) {
 		mine, free := q.findSlot(id)
 		switch {
 		case mine >= 0:
-			if f := &q.slots[mine]; !f.inFlight && !f.legacy() && (!f.told || now.Mono-f.toldAt >= q.terms.FloorTTL/8) {
+			if f := &q.slots[mine]; !f.inFlight && !f.legacy() && (!f.told || now.Mono-f.toldAt >= min(q.terms.FloorTTL/8, floorPause)) {
 				l.tellFloor(now, q, mine, s)
 			}
 		case free >= 0:

@@ -69,8 +69,12 @@ func (l *Ledger) serveAccount(now Moment, b *book, a *account, t Target) (unmet 
 	if need := a.ask.Need - a.outstanding(); need > 0 && grant < need && grant < want {
 		grant = 0 // a large cost is granted whole
 	}
-	renew := a.outstanding() > 0 && now.Mono-a.toldAt >= b.quota.terms.TTL/4 && b.held() <= b.quota.capacity
-	if grant > 0 || renew || a.untold {
+	renew := a.outstanding() > 0 && a.echo > a.toldEcho && now.Mono-a.toldAt >= b.quota.terms.TTL/4
+	again := a.behind && now.Mono-a.toldAt >= retell // it may have been lost
+	if b.held() > b.quota.capacity {
+		renew, again = false, false // the limit was cut below what is leased
+	}
+	if grant > 0 || renew || again || a.untold {
 		b.chunk -= grant
 		a.granted += grant
 		l.stats.Granted += grant
@@ -84,8 +88,13 @@ func (l *Ledger) serveAccount(now Moment, b *book, a *account, t Target) (unmet 
 	return want - grant
 }
 
-// recallPause is how long a recall may take before it is sent again.
-const recallPause = 500 * time.Millisecond
+const (
+	// recallPause is how long a recall may take before it is sent again.
+	recallPause = 500 * time.Millisecond
+	// retell is how long a grant may be on its way before it is sent again to
+	// a holder that reports without having seen it.
+	retell = time.Second
+)
 
 // ttl is how long an account may be spent from, counted from the sending of
 // its last report: the lease, or for a window quota what is left of the

@@ -24,7 +24,7 @@ func (h *Holder) Welcome(now time.Duration, w Welcome) ([]Hello, error) {
 	if h.cluster != "" && w.Cluster != h.cluster {
 		return nil, fmt.Errorf("%w: it is of cluster %q, this holder of %q", ErrStale, w.Cluster, h.cluster)
 	}
-	if h.older(w) {
+	if h.Older(w) {
 		return []Hello{h.sign(w, Hello{Last: true})}, fmt.Errorf("%w: epoch %v at store revision %d, but epoch %v at %d was seen",
 			ErrStale, w.Session.Epoch, w.StoreRevision, h.seenEpoch, h.seenRevision)
 	}
@@ -46,9 +46,10 @@ func (h *Holder) Welcome(now time.Duration, w Welcome) ([]Hello, error) {
 	return pieces, nil
 }
 
-// older says that a coordinator knows less than one that was seen before.
-func (h *Holder) older(w Welcome) bool {
-	return w.Session.Epoch.Compare(h.seenEpoch) < 0 ||
+// Older says that a coordinator knows less than one that was seen before, or is
+// of another cluster: its policy is not adopted.
+func (h *Holder) Older(w Welcome) bool {
+	return h.cluster != "" && w.Cluster != h.cluster || w.Session.Epoch.Compare(h.seenEpoch) < 0 ||
 		w.Session.Epoch.History == h.seenEpoch.History && w.StoreRevision < h.seenRevision
 }
 

@@ -22,8 +22,9 @@ type Config struct {
 	Allocate   Allocator
 	// NewCluster allows an empty store: every bucket is born full in it.
 	NewCluster bool
-	// TrustStore takes a store that lost its past at its word (law 13): the
-	// operator says that nothing was granted since the copy was made.
+	// TrustStore takes a store that lost its past at its word (law 13): a new
+	// history begins all the same, but its records stand. It is for an operator
+	// who knows that nothing was granted since the copy was made.
 	TrustStore bool
 }
 
@@ -67,6 +68,7 @@ type Ledger struct {
 	revision int64         // the highest of the store that was seen
 	booted   bool          // the first transaction is committed
 	complete bool          // every stored bucket is in memory
+	partial  bool          // and not all of those that were scanned
 	retiring bool
 	halted   error
 
@@ -170,7 +172,7 @@ func (l *Ledger) readCluster(meta []Entry) error {
 		if !l.cfg.NewCluster {
 			return ErrEmptyStore
 		}
-		l.cluster = clusterRecord{Cluster: l.cfg.Cluster, History: 1}
+		l.cluster = clusterRecord{Cluster: l.cfg.Cluster, History: 1, Since: 1}
 		return nil
 	}
 	r, err := decodeCluster(meta[i].Value)

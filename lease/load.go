@@ -31,7 +31,11 @@ func (l *Ledger) Scanned(now Moment, page []Entry, last bool) {
 			continue
 		}
 		b := l.lookup(id)
-		if b == nil || b.state == bookOpen {
+		if b == nil {
+			l.partial = true // there is a record that is not in memory
+			continue
+		}
+		if b.state == bookOpen {
 			continue
 		}
 		if err := l.open(now, b, &page[i]); err != nil {
@@ -39,7 +43,7 @@ func (l *Ledger) Scanned(now Moment, page []Entry, last bool) {
 			return
 		}
 	}
-	l.complete = l.complete || last
+	l.complete = last && !l.partial
 }
 
 // bearAbsent opens the books that are known to have no record.
@@ -107,7 +111,7 @@ func (l *Ledger) open(now Moment, b *book, e *Entry) error {
 		b.revision = e.Revision
 	}
 	b.state = bookOpen
-	if e == nil || r.Epoch.History != l.epoch.History {
+	if e == nil || r.Epoch.History < l.cluster.Since {
 		l.bear(b)
 	} else {
 		l.inherit(b, r)

@@ -37,6 +37,9 @@ type clusterRecord struct {
 	// may still run; it is raised before use and lowered only after the old
 	// one has passed.
 	Longest time.Duration
+	// Since is the first history whose records say anything: those of older
+	// ones were lost in part.
+	Since uint64
 	// Distrust says that the store lost its past, and that the time since is
 	// not yet surely long enough for every bucket to have filled (law 13).
 	Distrust bool
@@ -47,6 +50,7 @@ func (r *clusterRecord) encode() []byte {
 	b = appendString(b, r.Cluster)
 	b = binary.AppendUvarint(b, r.History)
 	b = binary.AppendUvarint(b, uint64(r.Longest))
+	b = binary.AppendUvarint(b, r.Since)
 	if r.Distrust {
 		return append(b, 1)
 	}
@@ -60,7 +64,7 @@ func decodeCluster(data []byte) (clusterRecord, error) {
 	}
 	r := clusterRecord{
 		Cluster: d.string(), History: d.uvarint(), Longest: time.Duration(d.amount()),
-		Distrust: d.byte() == 1,
+		Since: d.uvarint(), Distrust: d.byte() == 1,
 	}
 	return r, d.end()
 }

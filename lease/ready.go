@@ -89,6 +89,7 @@ func (l *Ledger) Tick(now Moment) {
 	l.tidyCluster(now)
 	l.dropOrphans(now)
 	l.sweep(now, sweepStep)
+	l.forgetHolders(1)
 }
 
 // sweepStep is how many books one Tick sweeps.
@@ -107,6 +108,7 @@ func (l *Ledger) sweep(now Moment, n int) {
 			continue
 		}
 		l.settle(now, b)
+		l.closeEmpty(b)
 		if !b.born() && !l.overdue(now, b) {
 			continue
 		}
@@ -118,6 +120,16 @@ func (l *Ledger) sweep(now Moment, n int) {
 		if l.granting(now) {
 			b.dying = true
 			l.store(b)
+		}
+	}
+}
+
+// closeEmpty closes the empty accounts of holders that are not connected: those
+// of a window quota would otherwise stay until their window ends.
+func (l *Ledger) closeEmpty(b *book) {
+	for i := len(b.accounts) - 1; i >= 0; i-- {
+		if a := &b.accounts[i]; a.outstanding() == 0 && l.sessions[a.session] == nil {
+			l.closeAccount(b, i)
 		}
 	}
 }

@@ -63,7 +63,11 @@ func (h *Holder) grant(now time.Duration, g *Grant) {
 	default:
 		h.replace(c, l, g)
 	}
-	c.answered.Store(true)
+	// An answer that gives nothing says little while the pool has tokens: they
+	// are being set aside (law 2). Nor does one that closes an account.
+	if !g.Closed && (g.Granted > 0 || g.Pool <= 0 || g.Wait > 0) {
+		c.answered.Store(true)
+	}
 	c.noteHint(now, g)
 	c.low.Store(c.report.low)
 	c.touch()
@@ -74,6 +78,7 @@ func (h *Holder) grant(now time.Duration, g *Grant) {
 func (h *Holder) raise(c *Cell, l *lease, g *Grant) {
 	if more := g.Granted - l.granted; more > 0 {
 		l.granted = g.Granted
+		c.quota.credited += more
 		l.available.Add(more)
 	}
 	l.echo = max(l.echo, g.Echo)
@@ -99,11 +104,13 @@ func (h *Holder) replace(c *Cell, old *lease, g *Grant) {
 	if g.Closed {
 		h.closed = max(h.closed, g.Account)
 		c.lease.Store(nil)
+		c.answered.Store(false)
 		return
 	}
 	l := &lease{session: h.session, account: g.Account, granted: g.Granted, echo: g.Echo, window: g.Window}
 	l.deadline.Store(int64(g.Echo + g.TTL))
 	l.available.Store(g.Granted)
+	c.quota.credited += g.Granted
 	c.lease.Store(l)
 	c.report.spent, c.report.returned, c.report.granted, c.report.echo, c.report.used = 0, 0, 0, 0, 0
 }
@@ -131,6 +138,7 @@ func (h *Holder) recall(r *Recall) {
 func (c *Cell) giveBack(l *lease, keep int64) {
 	if more := l.takeUpTo(max(0, l.available.Load()-max(0, keep))); more > 0 {
 		l.returned += more
+		c.quota.returned += more
 		c.touch()
 	}
 }
@@ -142,6 +150,9 @@ func (h *Holder) grantFloor(now time.Duration, g *FloorGrant) {
 		return
 	}
 	f := q.floor.Load()
+	if f != nil && now >= time.Duration(f.deadline.Load()) && f.grant != g.Grant {
+		f = nil // it has ended
+	}
 	switch {
 	case g.Grant == 0:
 		if f != nil && f.slot == g.Slot {

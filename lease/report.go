@@ -20,7 +20,9 @@ func (l *Ledger) Report(now Moment, r ReportBatch) error {
 	if !s.heard || r.Sent > s.lastSent {
 		s.heard, s.lastSent, s.lastAt = true, r.Sent, now.Mono
 	}
-	s.answer = true
+	if len(r.Reports) == 0 || now.Mono-s.answeredAt >= heartbeat {
+		s.answer, s.answeredAt = true, now.Mono
+	}
 	for i := range r.Reports {
 		if err := l.report(now, s, &r.Reports[i], r); err != nil {
 			return err
@@ -81,13 +83,13 @@ func (l *Ledger) takeReport(now Moment, b *book, s *session, r *Report, fresh bo
 		if r.Ask.Want == 0 && r.Ask.Need == 0 {
 			return
 		}
-		b.accounts = append(b.accounts, account{
+		a = l.openAccount(b, account{
 			holder: s.holder, session: s.n, n: s.nextAccount(), untold: true,
 			deadline: now.Mono + l.cfg.Drift.Outlast(b.quota.terms.TTL),
 		})
-		a = &b.accounts[len(b.accounts)-1]
 	}
 	a.reportAt, a.echo, a.reported, a.ask = now.Mono, s.lastSent, true, r.Ask
+	a.behind = !known || r.GrantSeen < a.granted
 	if !known {
 		return
 	}
@@ -100,7 +102,7 @@ func (l *Ledger) takeReport(now Moment, b *book, s *session, r *Report, fresh bo
 // closeAsked closes an account that its holder emptied and wants to forget.
 func (l *Ledger) closeAsked(b *book, s *session, a *account) {
 	s.out.Grants = append(s.out.Grants, Grant{Bucket: b.id(), Account: a.n, Granted: a.granted, Closed: true})
-	b.closeAccount(slices.IndexFunc(b.accounts, func(x account) bool { return x.n == a.n && x.holder == a.holder }))
+	l.closeAccount(b, slices.IndexFunc(b.accounts, func(x account) bool { return x.n == a.n && x.holder == a.holder }))
 }
 
 // merge raises an account's counters to what its holder says, by max (law 3),

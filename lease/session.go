@@ -31,8 +31,10 @@ type session struct {
 	lastSent time.Duration
 	lastAt   time.Duration
 	heard    bool
-	out      GrantBatch // what the next Ready sends
-	answer   bool       // even when it is empty
+	// answeredAt is when the last batch was answered for its own sake.
+	answeredAt time.Duration
+	out        GrantBatch // what the next Ready sends
+	answer     bool       // even when it is empty
 }
 
 // firstAccount is above every claim's number: how many claims a Hello has is
@@ -43,32 +45,6 @@ const firstAccount = 1 << 32
 func (s *session) nextAccount() uint64 {
 	s.opened++
 	return firstAccount + s.opened
-}
-
-// holderTable keeps the holders that were heard of.
-type holderTable struct {
-	index map[HolderID]int32
-	list  []holderState
-}
-
-type holderState struct {
-	id       HolderID
-	session  uint64 // the newest
-	complete bool   // its Hello is
-	gone     bool   // said goodbye
-}
-
-// settled says that everything the holder has is known.
-func (h *holderState) settled() bool { return h.complete || h.gone }
-
-func (t *holderTable) add(id HolderID) int32 {
-	if i, ok := t.index[id]; ok {
-		return i
-	}
-	i := int32(len(t.list))
-	t.list = append(t.list, holderState{id: id})
-	t.index[id] = i
-	return i
 }
 
 // OpenSession begins a conversation on a new stream and returns what to send
@@ -109,11 +85,14 @@ func (l *Ledger) Hello(now Moment, h Hello) error {
 	if err != nil {
 		return err
 	}
-	if err := l.admitHello(s, h); err != nil {
-		return err
+	if h.Cluster != "" && h.Cluster != l.cfg.Cluster {
+		return fmt.Errorf("%w: the holder is of cluster %q, this is %q", ErrSession, h.Cluster, l.cfg.Cluster)
 	}
 	if l.lostHistory(h) {
 		return fmt.Errorf("%w: the store lost its past", ErrSession)
+	}
+	if err := l.admitHello(s, h); err != nil {
+		return err
 	}
 	s.pieces++
 	for i := range h.Claims {
@@ -141,8 +120,6 @@ func (l *Ledger) admitHello(s *session, h Hello) error {
 		return fmt.Errorf("%w: a second Hello", ErrSession)
 	case h.Piece != s.pieces:
 		return fmt.Errorf("%w: piece %d of a Hello, want %d", ErrSession, h.Piece, s.pieces)
-	case h.Cluster != "" && h.Cluster != l.cfg.Cluster:
-		return fmt.Errorf("%w: the holder is of cluster %q, this is %q", ErrSession, h.Cluster, l.cfg.Cluster)
 	case h.Holder.Region == "" || len(h.Holder.Region) > maxNameLen || len(h.Holder.Node) > maxNameLen:
 		return fmt.Errorf("%w: the holder's region or node is empty or too long", ErrSession)
 	case len(h.Claims) > MaxBatchReports:
@@ -202,7 +179,7 @@ func (l *Ledger) takeClaim(now Moment, b *book, s *session, n uint64, c *Claim) 
 		l.stats.Refused++
 		l.refuse(s, c.Bucket)
 	} else if c.Unspent > 0 {
-		b.accounts = append(b.accounts, account{
+		l.openAccount(b, account{
 			holder: s.holder, session: s.n, n: n, granted: c.Unspent, deadline: deadline,
 		})
 	}
@@ -227,7 +204,7 @@ func (l *Ledger) cover(now Moment, b *book, s *session, c *Claim) (deadline time
 		if ok = right && c.Unspent <= a.outstanding(); ok {
 			a.granted -= c.Unspent
 		}
-		b.closeAccount(i)
+		l.closeAccount(b, i)
 		return deadline, ok
 	}
 	var bounded int64

@@ -101,7 +101,7 @@ func (l *Ledger) expire(at time.Duration, b *book) {
 	}
 	for i := len(b.accounts) - 1; i >= 0; i-- {
 		if b.accounts[i].deadline <= at {
-			b.closeAccount(i)
+			l.closeAccount(b, i)
 		}
 	}
 }
@@ -119,8 +119,9 @@ func (b *book) dropInheritance() {
 const maxClosed = 4
 
 // closeAccount ends an account for good; what is unspent in it is destroyed.
-func (b *book) closeAccount(i int) {
+func (l *Ledger) closeAccount(b *book, i int) {
 	a := b.accounts[i]
+	l.holders.list[a.holder].accounts--
 	b.quota.books.Destroyed += a.outstanding()
 	b.accounts = slices.Delete(b.accounts, i, i+1)
 	if a.outstanding() == 0 {
@@ -142,7 +143,7 @@ func (l *Ledger) closeUnclaimed(b *book) {
 		a := &b.accounts[i]
 		h := &l.holders.list[a.holder]
 		if h.gone || (h.complete && a.session != h.session) {
-			b.closeAccount(i)
+			l.closeAccount(b, i)
 		}
 	}
 	for i := len(b.bounds) - 1; i >= 0; i-- {
@@ -163,6 +164,7 @@ func (l *Ledger) roll(b *book) {
 	q.books.Destroyed += b.stock().sum()
 	b.chunk, b.inherits, b.bounds = 0, 0, nil
 	for i := range b.accounts {
+		l.holders.list[b.accounts[i].holder].accounts--
 		b.closed = append(b.closed, b.accounts[i])
 	}
 	if over := len(b.closed) - maxClosed; over > 0 {

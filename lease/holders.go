@@ -1,0 +1,62 @@
+package lease
+
+// holderTable keeps the holders that were heard of, by number: an account
+// stores four bytes for its holder.
+type holderTable struct {
+	index  map[HolderID]int32
+	list   []holderState
+	unused []int32
+	cursor int
+}
+
+type holderState struct {
+	id       HolderID
+	known    bool
+	session  uint64 // the newest
+	complete bool   // its Hello is
+	gone     bool   // said goodbye
+	accounts int    // open ones
+}
+
+// settled says that everything the holder has is known.
+func (h *holderState) settled() bool { return h.complete || h.gone }
+
+func (t *holderTable) add(id HolderID) int32 {
+	if i, ok := t.index[id]; ok {
+		return i
+	}
+	i := int32(len(t.list))
+	if n := len(t.unused); n > 0 {
+		i, t.unused = t.unused[n-1], t.unused[:n-1]
+	} else {
+		t.list = append(t.list, holderState{})
+	}
+	t.list[i] = holderState{id: id, known: true}
+	t.index[id] = i
+	return i
+}
+
+// forgetHolders forgets some of the holders that have no session and no open
+// account: every restart of a process makes a new one.
+func (l *Ledger) forgetHolders(n int) {
+	t := &l.holders
+	for n = min(n, len(t.list)); n > 0; n-- {
+		if t.cursor >= len(t.list) {
+			t.cursor = 0
+		}
+		h := &t.list[t.cursor]
+		if h.known && h.accounts == 0 && l.sessions[h.session] == nil {
+			delete(t.index, h.id)
+			*h = holderState{}
+			t.unused = append(t.unused, int32(t.cursor))
+		}
+		t.cursor++
+	}
+}
+
+// openAccount adds an account to a book.
+func (l *Ledger) openAccount(b *book, a account) *account {
+	l.holders.list[a.holder].accounts++
+	b.accounts = append(b.accounts, a)
+	return &b.accounts[len(b.accounts)-1]
+}
