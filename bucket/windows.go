@@ -72,6 +72,11 @@ func CalendarWindows(unit Unit, zone *time.Location, anchorDay int) (Windows, er
 	return Windows{unit: unit, zone: zone, anchor: max(anchorDay, 1)}, nil
 }
 
+// Same says whether two partitions are the same windows. Unlike == it compares zones by their names.
+func (w Windows) Same(o Windows) bool {
+	return w.length == o.length && w.unit == o.unit && w.anchor == o.anchor && w.zone.String() == o.zone.String()
+}
+
 // Index returns the index of the window that contains wall. It never falls as wall grows, and rises with each
 // window. It is part of the identity of whatever is counted in that window.
 func (w Windows) Index(wall time.Time) int64 {

@@ -199,3 +199,22 @@ func TestFarAwayTimesCountAsTheEnds(t *testing.T) {
 		}
 	}
 }
+
+func TestSameComparesZonesByName(t *testing.T) {
+	a, err := time.LoadLocation("Europe/Berlin")
+	require.NoError(t, err)
+	b, err := time.LoadLocation("Europe/Berlin")
+	require.NoError(t, err)
+	x, err := bucket.CalendarWindows(bucket.Day, a, 0)
+	require.NoError(t, err)
+	y, err := bucket.CalendarWindows(bucket.Day, b, 0)
+	require.NoError(t, err)
+	require.True(t, x.Same(y))
+	week, err := bucket.CalendarWindows(bucket.Week, a, 0)
+	require.NoError(t, err)
+	require.False(t, x.Same(week))
+	fixed, err := bucket.FixedWindows(time.Hour)
+	require.NoError(t, err)
+	require.False(t, x.Same(fixed))
+	require.True(t, bucket.Windows{}.Same(bucket.Windows{}))
+}

@@ -182,7 +182,7 @@ func Compatible(old, next []Terms) error {
 	for i := range next {
 		for j := range old {
 			a, b := &old[j], &next[i]
-			if a.Quota == b.Quota && (a.Windowed != b.Windowed || a.Windows != b.Windows) {
+			if a.Quota == b.Quota && (a.Windowed != b.Windowed || !a.Windows.Same(b.Windows)) {
 				return fmt.Errorf("quota %q changes its algorithm or its windows: give it a new name", a.Quota)
 			}
 		}

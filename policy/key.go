@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+
+	"github.com/a1009580/leasehold/lease"
 )
 
 const (
@@ -13,7 +15,7 @@ const (
 
 	// OverflowKey is the bucket of all keys beyond Quota.MaxKeys. No request has this key: it is no complete
 	// length.
-	OverflowKey = "\x80"
+	OverflowKey = lease.OverflowKey
 )
 
 // AppendKey appends the canonical key of the bucket that q has for a request that it matches: for each of
