@@ -1,0 +1,60 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// configFlag names the file of options. A command has one when it calls
+// ConfigFlag.
+const configFlag = "config"
+
+// ConfigFlag adds the flag of the file from which options are taken that are
+// given neither as a flag nor in the environment.
+func ConfigFlag(fs *pflag.FlagSet) {
+	fs.String(configFlag, "", "YAML `file` of options: their names are those of the flags")
+}
+
+// resolve gives every flag its value: from the command line, else from the
+// environment, else from the file, else its default.
+func resolve(cmd *cobra.Command, lookup func(string) (string, bool)) error {
+	if err := fromEnvironment(cmd.Flags(), lookup); err != nil {
+		return WithCode(Usage, err)
+	}
+	f := cmd.Flags().Lookup(configFlag)
+	if f == nil || f.Value.String() == "" {
+		return nil
+	}
+	path := f.Value.String()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return Usagef("--%s: %w", configFlag, err)
+	}
+	return WithCode(Usage, fromFile(cmd.Flags(), path, data))
+}
+
+// Env is the name of the environment variable of a flag.
+func Env(flag string) string {
+	return "LEASEHOLD_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+// fromEnvironment sets the flags that were not given. An empty variable is as
+// good as none.
+func fromEnvironment(fs *pflag.FlagSet, lookup func(string) (string, bool)) error {
+	var failed error
+	fs.VisitAll(func(f *pflag.Flag) {
+		if f.Changed || f.Name == "help" || f.Name == "version" || failed != nil {
+			return
+		}
+		if value, ok := lookup(Env(f.Name)); ok && value != "" {
+			if err := fs.Set(f.Name, value); err != nil {
+				failed = fmt.Errorf("environment variable %s: %w", Env(f.Name), err)
+			}
+		}
+	})
+	return failed
+}
