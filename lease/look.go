@@ -1,0 +1,151 @@
+package lease
+
+import (
+	"time"
+
+	"github.com/a1009580/leasehold/bucket"
+)
+
+// Outlook is what a cell can tell a user at one moment. Its figures are those of
+// this region: what others hold is not known here.
+type Outlook struct {
+	// Remaining is what could be admitted here now, from lease and floor
+	// together: never below 0, never above Limit.
+	Remaining int64
+	// Limit is the most that the bucket can hold.
+	Limit int64
+	// Most is the largest cost that this region could ever admit at once.
+	Most int64
+	// Reset is how long until the bucket is whole again if nothing is
+	// admitted meanwhile: never below Retry.
+	Reset time.Duration
+	// Retry is how long until the cost could be admitted, 0 if it could be now
+	// or can never be. It is never before the earliest moment that is known
+	// here, and never before an answer of the coordinator could come.
+	Retry time.Duration
+	// Windowed says that this is a window quota. Its Reset is the end of its
+	// window, and so is its Retry; both are 0 while the end is not known here.
+	Windowed bool
+}
+
+// Outlook looks at a cell on behalf of a request of a cost; 0 asks for 1.
+// roundTrip is the measured way to the coordinator and back. It changes
+// nothing that can be seen, so that peek and take agree. It may be called
+// concurrently.
+func (c *Cell) Outlook(now time.Duration, cost int64, roundTrip time.Duration) Outlook {
+	t := c.quota.terms.Load()
+	o := Outlook{Limit: t.Burst, Most: c.quota.most(), Windowed: t.Windowed}
+	if t.Windowed {
+		o.Limit = t.Tokens
+	}
+	floor := c.floorNow(now)
+	if l := c.lease.Load(); l != nil && now < time.Duration(l.deadline.Load()) {
+		o.Remaining = max(0, l.available.Load())
+	}
+	o.Remaining = min(o.Limit, o.Remaining+max(0, floor.Level))
+	missing := max(cost, 1) - o.Remaining
+	short := missing > 0 && cost <= o.Most
+	if t.Windowed {
+		o.Reset = c.windowLeft(now)
+		if short && o.Reset > 0 {
+			o.Retry = max(o.Reset, roundTrip)
+		}
+	} else {
+		o.Reset, _ = t.Rate().TimeFor(o.Limit-o.Remaining, 0)
+		if short {
+			o.Retry = max(c.retry(now, t, missing, &floor), roundTrip)
+		}
+	}
+	o.Reset = max(o.Reset, o.Retry)
+	return o
+}
+
+// floorNow is the cell's part of the floor, brought up to now; it is zero
+// without one.
+func (c *Cell) floorNow(now time.Duration) bucket.TokenBucket {
+	f := c.quota.floor.Load()
+	if f == nil || now >= time.Duration(f.deadline.Load()) {
+		return bucket.TokenBucket{}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.floorLevel(now)
+	return c.floor
+}
+
+// windowLeft is how long the window lasts that the last grant was of, 0 if
+// that is not known.
+func (c *Cell) windowLeft(now time.Duration) time.Duration {
+	if n := c.hint.Load(); n != nil && n.window > now {
+		return n.window - now
+	}
+	return 0
+}
+
+// retry is how long until so many missing tokens of a token bucket could be
+// here: as the coordinator said, or when they accrued at the quota's whole rate
+// from now on, whichever is sooner. Neither is before the truth: the first is
+// told by who knows the pool, the second takes it to be empty. A region that is
+// cut off has its floor alone.
+func (c *Cell) retry(now time.Duration, t *Terms, missing int64, floor *bucket.TokenBucket) time.Duration {
+	accrued, _ := t.Rate().TimeFor(missing, 0)
+	if missing <= floor.Burst-max(0, floor.Level) {
+		own, ok := floor.Rate.TimeFor(missing, floor.Rem)
+		if ok && (own < accrued || !c.owner.live.Load()) {
+			return own
+		}
+	}
+	n := c.hint.Load()
+	if n == nil || n.wait <= 0 || n.at+n.wait <= now {
+		return accrued
+	}
+	// Floors that nobody owns flow into the pool, owned ones do not: what the
+	// hint surely covers is what came in without any of them.
+	least := t.Rate()
+	for i := range t.Floors {
+		least.Tokens -= t.Floors[i].Tokens
+	}
+	if covered, _ := least.Accrue(n.wait, 0, missing); covered < missing {
+		return accrued
+	}
+	return min(accrued, n.at+n.wait-now)
+}
+
+// Sum is what a holder has of one quota, for metrics.
+type Sum struct {
+	Quota string
+	// Cells is how many buckets are live; Full says that there were more keys
+	// than a quota may have, and that the further ones shared one bucket.
+	Cells int64
+	Full  bool
+	// Credited is every token that was ever granted here, Returned what was
+	// given back of it, Unspent what may still be spent.
+	Credited int64
+	Returned int64
+	Unspent  int64
+	// FloorOwned says that the holder has a part of its region's floor.
+	FloorOwned bool
+}
+
+// Sums tells of every quota in force, in the order of their names. It visits
+// every cell, and belongs to the holder's owner.
+func (h *Holder) Sums(now time.Duration) []Sum {
+	h.adoptBorn()
+	sums := make([]Sum, len(h.names))
+	place := make(map[*holding]int, len(h.names))
+	for i, name := range h.names {
+		q, _ := h.quotas.Load(name)
+		f := q.floor.Load()
+		sums[i] = Sum{
+			Quota: name, Cells: q.count.Load(), Full: q.full.Load(), Credited: q.credited, Returned: q.returned,
+			FloorOwned: f != nil && now < time.Duration(f.deadline.Load()),
+		}
+		place[q] = i
+	}
+	for _, c := range h.cells {
+		if l := c.lease.Load(); l != nil && now < time.Duration(l.deadline.Load()) {
+			sums[place[c.quota]].Unspent += max(0, l.unspent())
+		}
+	}
+	return sums
+}
