@@ -106,7 +106,8 @@ func (h *Holder) visit(now time.Duration, c *Cell, live bool, batch *ReportBatch
 func (h *Holder) usage(now time.Duration, c *Cell, t *Terms) Usage {
 	r := &c.report
 	if r.at == 0 {
-		r.at = now - h.interval // a new cell: it was not idle since the beginning of time
+		// A new cell: it was not idle since the beginning of time.
+		r.at, r.seen = now-h.interval, now
 	}
 	u := Usage{
 		Elapsed: now - r.at, Last: r.ask, RoundTrip: h.roundTrip, Interval: h.interval,
