@@ -1,0 +1,174 @@
+package limiter
+
+import (
+	"context"
+	"time"
+
+	"github.com/a1009580/leasehold/lease"
+	"github.com/a1009580/leasehold/policy"
+)
+
+// Allow decides about a request of its own cost. An error says that there is no
+// decision: the request is malformed, its domain unknown, ctx has ended, or the
+// limiter is not ready or closed. Nothing is then taken.
+func (l *Limiter) Allow(ctx context.Context, req Request) (Decision, error) {
+	return l.AllowN(ctx, req, req.cost())
+}
+
+// AllowN decides about a cost of n, whatever req.Cost says. A cost of 0 takes
+// nothing and asks whether a cost of 1 would be admitted now.
+//
+// It answers from memory, unless a bucket is not known here yet: then it waits
+// for the first lease, at most Options.ColdWait and not after ctx has ended.
+func (l *Limiter) AllowN(ctx context.Context, req Request, n int64) (Decision, error) {
+	if err := ctx.Err(); err != nil {
+		return Decision{}, err
+	}
+	if n < 0 {
+		return Decision{}, ErrNegativeCost
+	}
+	s := l.scratch.Get().(*scratch) //nolint:errcheck // the pool holds nothing else
+	defer l.release(s)
+	if err := l.match(req.Domain, req.Descriptor, s); err != nil {
+		return Decision{}, err
+	}
+	if len(s.cells) == 0 {
+		return s.free(), nil
+	}
+	v, err := l.take(ctx, req, s, n)
+	if err != nil {
+		return Decision{}, err
+	}
+	return l.answer(&s.matched, v, n), nil
+}
+
+// free decides when no quota has a bucket for the request.
+func (m *matched) free() Decision {
+	switch {
+	case m.unbounded != nil:
+		m.unbounded.tally.add(countAllowed)
+		return Decision{Allowed: true, Reason: Unbounded, Quota: m.unbounded.ID}
+	case m.domain.Unmatched == policy.Deny:
+		m.rules.noQuota[m.domain.Name].add(countExhausted)
+		return Decision{Reason: Unmatched}
+	default:
+		m.rules.noQuota[m.domain.Name].add(countAllowed)
+		return Decision{Allowed: true, Reason: NoQuota}
+	}
+}
+
+// take decides, and looks again when a cell was given up meanwhile or a bucket
+// is cold.
+func (l *Limiter) take(ctx context.Context, req Request, s *scratch, n int64) (lease.Verdict, error) {
+	for {
+		v := lease.Decide(l.now, s.cells, n)
+		switch {
+		case v.Outcome == lease.Forgotten:
+			if err := l.match(req.Domain, req.Descriptor, s); err != nil {
+				return v, err
+			}
+			continue
+		case v.Outcome == lease.Cold && l.opts.ColdWait > 0 && l.holder.Connected():
+			v = l.awaitFirst(ctx, s.cells, n, v)
+			if v.Outcome == lease.Forgotten {
+				continue
+			}
+		}
+		return v, nil
+	}
+}
+
+// awaitFirst waits for the first lease of a cold cell, at most until ctx ends
+// or ColdWait is over, and decides anew whenever something came.
+func (l *Limiter) awaitFirst(ctx context.Context, cells []*lease.Cell, n int64, v lease.Verdict) lease.Verdict {
+	timer := l.clock.NewTimer(l.opts.ColdWait)
+	defer timer.Stop()
+	for {
+		changed := cells[v.Cell].Changed() // before the decision, so that no grant is missed
+		before := v.Cell
+		v = lease.Decide(l.now, cells, n)
+		if v.Outcome != lease.Cold {
+			return v
+		}
+		if v.Cell != before {
+			continue
+		}
+		select {
+		case <-changed:
+		case <-timer.C:
+			return v
+		case <-l.closing:
+			return v
+		case <-ctx.Done():
+			return v
+		}
+	}
+}
+
+// answer tells a verdict to the user, and counts it.
+func (l *Limiter) answer(m *matched, v lease.Verdict, n int64) Decision {
+	roundTrip := time.Duration(l.roundTrip.Load())
+	if v.Outcome == lease.Admitted {
+		for _, q := range m.quotas {
+			q.tally.add(countAllowed)
+		}
+		view := l.view(m, v.Cell, v.At, n, roundTrip)
+		return Decision{
+			Allowed: true, Reason: WithinQuota, Quota: m.quotas[v.Cell].ID,
+			Limit: view.Limit, Remaining: view.Remaining, Reset: view.Reset,
+		}
+	}
+	view := l.view(m, v.Cell, v.At, n, roundTrip)
+	d := Decision{Reason: l.reason(v.Outcome)}
+	if d.Reason == Impossible {
+		d.Most, view.Retry = view.Most, 0
+	} else {
+		// All cells must admit it: the one that takes longest decides.
+		for i := range m.cells {
+			if o := l.view(m, i, v.At, n, roundTrip); o.Retry > view.Retry {
+				v.Cell, view = i, o
+			}
+		}
+		view.Retry = max(view.Retry, roundTrip, leastRetry)
+		view.Reset = max(view.Reset, view.Retry)
+	}
+	q := m.quotas[v.Cell]
+	q.tally.add(countOf(d.Reason))
+	d.Quota, d.Limit, d.Remaining, d.Reset, d.RetryAfter = q.ID, view.Limit, view.Remaining, view.Reset, view.Retry
+	return d
+}
+
+// leastRetry keeps a denial's hint above 0.
+const leastRetry = time.Millisecond
+
+// view looks at one of the cells. Of a window whose end no grant told yet, the
+// clock of the wall tells it.
+func (l *Limiter) view(m *matched, i int, at time.Duration, n int64, roundTrip time.Duration) lease.Outlook {
+	view := m.cells[i].Outlook(at, n, roundTrip)
+	if view.Windowed && view.Reset == 0 {
+		w, wall := m.quotas[i].Windows(), l.clock.Wall()
+		_, end := w.Bounds(w.Index(wall))
+		view.Reset = end.Sub(wall)
+		if view.Remaining < max(n, 1) && n <= view.Most {
+			view.Retry = max(view.Reset, roundTrip)
+		}
+		view.Reset = max(view.Reset, view.Retry)
+	}
+	return view
+}
+
+// reason says why a request was not admitted.
+func (l *Limiter) reason(o lease.Outcome) Reason {
+	switch {
+	case o == lease.Impossible || o == lease.Invalid:
+		return Impossible
+	case l.holder.Connected() && o == lease.Cold:
+		return NoLease
+	case l.holder.Connected():
+		return Exhausted
+	case l.welcomed.Load():
+		return CutOff
+	default:
+		return NoLease
+	}
+}

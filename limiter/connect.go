@@ -1,0 +1,223 @@
+package limiter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/status"
+
+	pb "github.com/a1009580/leasehold/api/leasehold/v1"
+	"github.com/a1009580/leasehold/internal/wire"
+	"github.com/a1009580/leasehold/lease"
+)
+
+const (
+	firstPause = 50 * time.Millisecond
+	// longPause is the longest time between two attempts, with its jitter.
+	longPause = time.Second
+	jitter    = 0.5
+)
+
+// connect is the actor that keeps a conversation with the leading coordinator
+// going: it tries the addresses in turn, and one that another named first.
+func (l *Limiter) connect(ctx context.Context) {
+	pause := &backoff.ExponentialBackOff{
+		InitialInterval: firstPause, Multiplier: 2, RandomizationFactor: jitter,
+		MaxInterval: longPause * 2 / 3, // with the jitter on top
+	}
+	pause.Reset()
+	next, leader := 0, ""
+	for !l.draining.Load() && ctx.Err() == nil {
+		address := leader
+		if leader == "" {
+			address = l.opts.Coordinators[next%len(l.opts.Coordinators)]
+			next++
+		}
+		welcomed, err := l.converse(ctx, address)
+		if l.draining.Load() || ctx.Err() != nil {
+			return
+		}
+		l.lost(address, welcomed, err)
+		named := leaderNamed(err)
+		if named != "" && named != address && leader == "" {
+			leader = named
+			continue // at once: this is the first word of that address
+		}
+		leader = ""
+		if welcomed {
+			pause.Reset()
+			next += len(l.opts.Coordinators) - 1 // the same one first
+		}
+		select {
+		case <-ctx.Done():
+		case <-l.closing:
+		case <-l.clock.After(pause.NextBackOff()):
+		}
+	}
+}
+
+// lost notes how a conversation ended.
+func (l *Limiter) lost(address string, welcomed bool, err error) {
+	l.mu.Lock()
+	said := l.state.lastError
+	l.state.lastError = err
+	l.mu.Unlock()
+	switch {
+	case welcomed:
+		l.log.Warn("lost the coordinator", "coordinator", address, "error", err)
+	case said == nil || said.Error() != err.Error(): // said once, not every second
+		l.log.Warn("no coordinator", "coordinator", address, "error", err)
+	}
+}
+
+// leaderNamed returns the address that a coordinator which does not lead named
+// in its answer, if it did.
+func leaderNamed(err error) string {
+	s, ok := status.FromError(err)
+	if !ok {
+		return ""
+	}
+	for _, detail := range s.Details() {
+		if info, ok := detail.(*errdetails.ErrorInfo); ok {
+			return info.GetMetadata()["leader"]
+		}
+	}
+	return ""
+}
+
+// dial makes a connection of its own for one attempt, so that no backoff but
+// ours is between two of them.
+func (l *Limiter) dial(address string) (*grpc.ClientConn, error) {
+	options := slices.Concat([]grpc.DialOption{
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 20 * time.Second, Timeout: 5 * time.Second}),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(wire.MaxMessageBytes), grpc.MaxCallSendMsgSize(wire.MaxMessageBytes)),
+	}, l.opts.DialOptions)
+	return grpc.NewClient(address, options...)
+}
+
+// converse holds one conversation until it ends, and says whether it came to a
+// session.
+func (l *Limiter) converse(ctx context.Context, address string) (welcomed bool, err error) {
+	conn, err := l.dial(address)
+	if err != nil {
+		return false, err
+	}
+	defer conn.Close() //nolint:errcheck // nothing is lost with it
+	s, err := openStream(ctx, l.clock, pb.NewCoordinatorClient(conn))
+	if err != nil {
+		return false, err
+	}
+	defer l.disconnect(s)
+	w, err := s.welcome()
+	if err != nil {
+		return false, err
+	}
+	if err := l.greet(s, address, w); err != nil {
+		return false, err
+	}
+	for {
+		m, err := s.next()
+		if errors.Is(err, io.EOF) {
+			err = errors.New("the coordinator ended the stream")
+		}
+		if err != nil {
+			return true, err
+		}
+		if err := l.hear(m); err != nil {
+			return true, err
+		}
+	}
+}
+
+// greet answers a Welcome: it adopts the policy and opens the session. No report
+// is made before the whole Hello is sent.
+func (l *Limiter) greet(s *stream, address string, w lease.Welcome) error {
+	l.speaking.Lock()
+	defer l.speaking.Unlock()
+	pieces, err := l.accept(address, w)
+	if len(pieces) > 0 {
+		// Also to a coordinator that is refused: then it is the witness that
+		// something newer exists (laws 9 and 13).
+		if e := s.hello(pieces); e != nil && err == nil {
+			err = e
+		}
+	}
+	if err != nil {
+		s.CloseSend() //nolint:errcheck,gosec // it is given up either way
+		return err
+	}
+	l.out = s
+	l.log.Info("leasing", "coordinator", address, "session", w.Session.N, "epoch", w.Session.Epoch.String(), "policy", w.PolicyRevision)
+	l.wantBeat()
+	return nil
+}
+
+// accept brings the policy of a Welcome into force, and has the holder answer.
+func (l *Limiter) accept(address string, w lease.Welcome) ([]lease.Hello, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.draining.Load() {
+		return nil, ErrClosed
+	}
+	now := l.now()
+	if r := l.rules.Load(); !l.holder.Older(w) && (r == nil || l.revision != w.PolicyRevision || string(l.policy) != string(w.Policy)) {
+		if err := l.adopt(w.PolicyRevision, w.Policy); err != nil {
+			return nil, fmt.Errorf("the coordinator's policy is refused: %w", err)
+		}
+	}
+	pieces, err := l.holder.Welcome(now, w)
+	if err != nil {
+		return pieces, err
+	}
+	l.state = connection{session: w.Session, coordinator: address, since: now, heard: now, interval: w.ReportInterval}
+	l.welcomed.Store(true)
+	l.keep.want()
+	return pieces, nil
+}
+
+// hear takes a message of an open session.
+func (l *Limiter) hear(m *pb.LeaseResponse) error {
+	g := m.GetGrants()
+	if g == nil {
+		return fmt.Errorf("%w: not a batch of grants", wire.ErrInvalid)
+	}
+	batch, err := wire.ToGrantBatch(g)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.draining.Load() {
+		return nil // all that comes now is given back by the goodbye
+	}
+	now := l.now()
+	if err := l.holder.Grants(now, batch); err != nil {
+		return err
+	}
+	l.state.heard = now
+	l.roundTrip.Store(int64(l.holder.RoundTrip()))
+	l.metrics.heard(&batch)
+	return nil
+}
+
+// disconnect ends a conversation. Leases and floors live on until they run out.
+func (l *Limiter) disconnect(s *stream) {
+	s.close() // first: whoever is sending on it holds speaking
+	l.speaking.Lock()
+	defer l.speaking.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.holder.Disconnected()
+	l.state.coordinator = ""
+	l.out = nil
+}

@@ -1,0 +1,20 @@
+// Package limiter embeds a regional limiter of Leasehold into a process: it
+// asks a coordinator for leases and admits or denies requests from memory.
+//
+//	l, err := limiter.New(limiter.Options{Region: "eu", Coordinators: []string{"10.0.0.7:7400"}})
+//	...
+//	d, err := l.Allow(ctx, limiter.Request{
+//		Domain:     "api",
+//		Descriptor: []limiter.Pair{{Key: "api_key", Value: key}},
+//	})
+//	if err == nil && d.Allowed {
+//		serve()
+//	}
+//
+// A decision makes no remote call. The one exception is a key that this region
+// has never heard of: its first request waits for the first lease, at most
+// Options.ColdWait and never beyond the caller's own deadline.
+//
+// The package owns the connection, the goroutines and the clock; what may be
+// spent, and until when, is decided by package lease, whose Holder it drives.
+package limiter
