@@ -170,13 +170,9 @@ func (l *Ledger) landed(b *book, revision int64) {
 // somebody asked for it meanwhile. Nothing was granted from it since.
 func (l *Ledger) buried(b *book) {
 	before := b.stock()
-	b.dying, b.revision = false, 0
-	if b.quota.terms.Windowed {
-		b.used -= b.chunk
-	} else {
-		b.pool += b.chunk
-	}
-	b.chunk = 0
+	chunk := b.chunk
+	b.dying, b.revision, b.chunk = false, 0, 0
+	l.credit(b, chunk)
 	b.publish(before)
 	if len(b.accounts) > 0 || b.queued || b.hungry {
 		l.enqueue(b)
@@ -207,12 +203,9 @@ func (l *Ledger) Failed(id uint64, err error) {
 // undo takes back the decision of a transaction that surely wrote nothing.
 func (l *Ledger) undo(b *book) {
 	before := b.stock()
-	if b.quota.terms.Windowed {
-		b.used -= b.pending
-	} else {
-		b.pool += b.pending
-	}
+	pending := b.pending
 	b.pending, b.inFlight, b.dying = 0, false, false
+	l.credit(b, pending) // as far as a policy that came meanwhile allows
 	b.publish(before)
 }
 

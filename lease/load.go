@@ -175,6 +175,12 @@ func (l *Ledger) trim(b *book) {
 		return
 	}
 	before := b.stock()
+	b.shed()
+	b.publish(before)
+}
+
+// shed is trim within a change of which the stock is published by the caller.
+func (b *book) shed() {
 	over := max(0, b.held()-b.quota.capacity)
 	pool := min(over, b.pool)
 	chunk := min(over-pool, b.chunk)
@@ -184,5 +190,4 @@ func (l *Ledger) trim(b *book) {
 		b.rem = 0
 	}
 	b.quota.books.Destroyed += pool + chunk
-	b.publish(before)
 }

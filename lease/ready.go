@@ -150,8 +150,9 @@ func (l *Ledger) Retire(now Moment) {
 		}
 		l.settle(now, b)
 		before := b.stock()
-		l.credit(b, b.chunk)
+		chunk := b.chunk
 		b.chunk = 0
+		l.credit(b, chunk)
 		b.publish(before)
 		l.store(b)
 	}

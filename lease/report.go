@@ -113,16 +113,19 @@ func (l *Ledger) merge(b *book, a *account, spent, returned int64) bool {
 	if spent > a.granted || returned > a.granted-spent {
 		return false
 	}
+	back := returned - a.returned
 	b.quota.books.Spent += spent - a.spent
-	l.credit(b, returned-a.returned)
 	a.spent, a.returned = spent, returned
+	l.credit(b, back)
 	return true
 }
 
-// credit puts returned tokens back into the pool.
+// credit puts returned tokens back into the pool. What a lower limit no longer
+// allows is destroyed: granted again, it would outlive the longest lease (law 12).
 func (l *Ledger) credit(b *book, tokens int64) {
 	if !b.quota.terms.Windowed {
 		b.pool += tokens
+		b.shed()
 		return
 	}
 	before := b.free()
