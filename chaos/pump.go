@@ -1,0 +1,167 @@
+package chaos
+
+import (
+	"slices"
+
+	"github.com/a1009580/leasehold/lease"
+)
+
+// pump does what the ledger wants, and checks it.
+func (c *coordinator) pump() {
+	w := c.w
+	if c.ledger == nil {
+		return
+	}
+	r := c.ledger.Ready(c.moment())
+	w.judgeLedger(c)
+	if r.Halt != nil {
+		c.stepDown(r.Halt)
+		return
+	}
+	if len(r.Loads) > 0 {
+		if c.midway() {
+			return
+		}
+		c.fetch(r.Loads)
+	}
+	for _, t := range r.Txns {
+		if c.midway() {
+			return
+		}
+		c.commit(t)
+	}
+	for i := range r.Batches {
+		if c.midway() {
+			return
+		}
+		c.deliver(&r.Batches[i])
+	}
+	slices.Sort(r.Closed)
+	for _, n := range r.Closed {
+		if s := c.stream(n); s != nil {
+			c.closeStream(s)
+		}
+	}
+	if c.retired && c.ledger.Idle() {
+		c.retired = false
+		w.tell("%s retires", c.name)
+		c.stepDown(errRetired)
+	}
+}
+
+// midway crashes the process between two outputs when it is to.
+func (c *coordinator) midway() bool {
+	if c.crashIn == 0 {
+		return false
+	}
+	if c.crashIn--; c.crashIn > 0 {
+		return false
+	}
+	c.w.count(CrashMidway)
+	c.crash(c.w.netRNG.span(c.w.cfg.ElectionTTL/4, 2*c.w.cfg.ElectionTTL))
+	return true
+}
+
+func (c *coordinator) stream(n uint64) *stream {
+	for _, s := range c.streams {
+		if s.n == n {
+			return s
+		}
+	}
+	return nil
+}
+
+func (c *coordinator) fetch(ids []lease.BucketID) {
+	w, term := c.w, c.term
+	keys := make([]string, len(ids))
+	for i, id := range ids {
+		keys[i] = lease.BucketPrefix + id.Quota + "\x00" + id.Key
+	}
+	var entries []lease.Entry
+	w.store.call(&c.process, false,
+		func() error { entries = w.store.get(keys); return nil },
+		func(err error) {
+			switch {
+			case c.term != term || c.ledger == nil:
+				return
+			case err != nil:
+				c.ledger.Unloaded(ids)
+			default:
+				c.ledger.Loaded(c.moment(), ids, entries)
+			}
+			c.pump()
+		})
+}
+
+func (c *coordinator) commit(t lease.Txn) {
+	w, term, key := c.w, c.term, c.key
+	var revision int64
+	w.store.call(&c.process, true,
+		func() (err error) { revision, err = w.store.commit(key, t.Writes); return err },
+		func(err error) {
+			switch {
+			case c.term != term || c.ledger == nil:
+				return
+			case err != nil:
+				c.ledger.Failed(t.ID, err)
+			default:
+				c.ledger.Committed(c.moment(), t.ID, revision)
+			}
+			c.pump()
+		})
+}
+
+func (c *coordinator) deliver(b *lease.GrantBatch) {
+	s := c.stream(b.Session.N)
+	if s == nil {
+		return
+	}
+	batch := *b
+	c.w.register.batch(s, &batch)
+	c.w.send(s, false, func() { s.region.grants(s, batch) })
+}
+
+// connected takes a new stream and welcomes it, if this process leads.
+func (c *coordinator) connected(s *stream) {
+	if c.ledger == nil {
+		c.w.send(s, false, func() { s.region.lost(s) })
+		return
+	}
+	welcome, ok := c.ledger.OpenSession()
+	if !ok {
+		c.w.send(s, false, func() { s.region.lost(s) })
+		return
+	}
+	s.n = welcome.Session.N
+	c.streams = append(c.streams, s)
+	c.w.announced(welcome.PolicyRevision, welcome.Policy)
+	c.w.send(s, false, func() { s.region.welcome(s, welcome) })
+}
+
+// hears takes a message of a session, whether its stream still stands or not:
+// what is refused closes the stream.
+func (c *coordinator) hears(s *stream, take func(l *lease.Ledger, now lease.Moment) error) {
+	if c.ledger == nil {
+		return
+	}
+	if s.n == 0 {
+		c.w.count(OldMessage)
+	}
+	if err := take(c.ledger, c.moment()); err != nil && s.n != 0 {
+		c.w.tell("%s refuses %s: %v", c.name, s.region.name, err)
+		c.ledger.CloseSession(s.n)
+		c.closeStream(s)
+	}
+	c.pump()
+}
+
+// lost notes that a stream broke.
+func (c *coordinator) lost(s *stream) {
+	if s.n == 0 || c.ledger == nil {
+		return
+	}
+	c.ledger.CloseSession(s.n)
+	s.n = 0
+	c.streams = slices.DeleteFunc(c.streams, func(o *stream) bool { return o == s })
+	c.pump()
+}
