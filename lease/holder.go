@@ -250,6 +250,7 @@ func (h *Holder) adoptBorn() {
 	h.bornMu.Lock()
 	defer h.bornMu.Unlock()
 	h.cells = append(h.cells, h.born...)
+	clear(h.born) // or the array keeps forgotten cells alive
 	h.born = h.born[:0]
 }
 
