@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"slices"
 	"sync"
-	"testing"
 	"time"
 
 	"google.golang.org/grpc"
@@ -41,12 +41,12 @@ const (
 // concurrently.
 type Coordinator struct {
 	pb.UnimplementedCoordinatorServer
-	t      testing.TB
+	t      TB
 	clock  *clock.Clock
 	store  *memstore.Store
 	server *grpc.Server
 	stop   context.CancelFunc
-	ended  sync.WaitGroup
+	actors sync.WaitGroup
 	delay  time.Duration
 
 	mu       sync.Mutex
@@ -56,8 +56,12 @@ type Coordinator struct {
 	sessions map[uint64]*session
 	granted  map[account]int64 // the most that each account was granted
 	rejoined map[account]int64 // of that, what a claim brought along
+	ended    int64             // the sum of those that were closed
 	faults   Faults
 	goodbyes int
+	received int
+	mayHalt  bool
+	halted   error
 }
 
 // account names one account in all of a coordinator's life.
@@ -79,24 +83,57 @@ type Faults struct {
 	Dropping bool
 }
 
+// TB is what a Coordinator needs of a test. A *testing.T is one.
+type TB interface {
+	Helper()
+	Error(args ...any)
+	Fatal(args ...any)
+	Cleanup(f func())
+}
+
+// Script is a TB for what is no test, such as an example: it panics where a test
+// would fail. Call End when all is done.
+type Script struct{ cleanups []func() }
+
+// Helper implements TB.
+func (*Script) Helper() {}
+
+// Error implements TB.
+func (*Script) Error(args ...any) { panic(fmt.Sprint(args...)) }
+
+// Fatal implements TB.
+func (*Script) Fatal(args ...any) { panic(fmt.Sprint(args...)) }
+
+// Cleanup implements TB.
+func (s *Script) Cleanup(f func()) { s.cleanups = append(s.cleanups, f) }
+
+// End runs what was to be cleaned up, the last first.
+func (s *Script) End() {
+	for _, f := range slices.Backward(s.cleanups) {
+		f()
+	}
+}
+
 // Options are the choices of New.
 type Options struct {
 	// Policy is a policy file.
 	Policy string
 	// Delay is how long every answer is on its way.
 	Delay time.Duration
+	// MayHalt says that it is no failure of the test when the ledger halts.
+	MayHalt bool
 	// Clock is read by the coordinator; by default it is a new one.
 	Clock *clock.Clock
 }
 
 // New starts a coordinator, which ends with the test.
-func New(t testing.TB, o Options) *Coordinator {
+func New(t TB, o Options) *Coordinator {
 	t.Helper()
 	if o.Clock == nil {
 		o.Clock = clock.New(1)
 	}
 	c := &Coordinator{
-		t: t, clock: o.Clock, delay: o.Delay, store: memstore.New(memstore.Options{Now: o.Clock.Mono, TTL: forever}),
+		t: t, mayHalt: o.MayHalt, clock: o.Clock, delay: o.Delay, store: memstore.New(memstore.Options{Now: o.Clock.Mono, TTL: forever}),
 		listener: bufconn.Listen(1 << 20), sessions: map[uint64]*session{}, granted: map[account]int64{}, rejoined: map[account]int64{},
 		server: grpc.NewServer(grpc.MaxRecvMsgSize(wire.MaxMessageBytes), grpc.MaxSendMsgSize(wire.MaxMessageBytes)),
 	}
@@ -104,8 +141,8 @@ func New(t testing.TB, o Options) *Coordinator {
 	pb.RegisterCoordinatorServer(c.server, c)
 	ctx, stop := context.WithCancel(context.Background())
 	c.stop = stop
-	c.ended.Go(func() { c.server.Serve(c.listener) }) //nolint:errcheck,gosec // it ends by Stop
-	c.ended.Go(func() { c.beat(ctx) })
+	c.actors.Go(func() { c.server.Serve(c.listener) }) //nolint:errcheck,gosec // it ends by Stop
+	c.actors.Go(func() { c.beat(ctx) })
 	t.Cleanup(c.Stop)
 	return c
 }
@@ -115,12 +152,17 @@ func (c *Coordinator) Stop() {
 	c.SetFaults(Faults{})
 	c.stop()
 	c.server.Stop()
-	c.ended.Wait()
+	c.actors.Wait()
 }
 
 // Dial connects to the coordinator, whatever the address.
 func (c *Coordinator) Dial() grpc.DialOption {
-	return grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return c.listener.DialContext(ctx) })
+	return grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return c.DialContext(ctx) })
+}
+
+// DialContext connects to the coordinator.
+func (c *Coordinator) DialContext(ctx context.Context) (net.Conn, error) {
+	return c.listener.DialContext(ctx)
 }
 
 // lead makes the first ledger.
@@ -179,7 +221,10 @@ func (c *Coordinator) settle() {
 	for {
 		r := c.ledger.Ready(c.clock.Moment())
 		if r.Halt != nil {
-			c.t.Error("limitertest: halted:", r.Halt)
+			if c.halted == nil && !c.mayHalt {
+				c.t.Error("limitertest: halted:", r.Halt)
+			}
+			c.halted = r.Halt
 			return
 		}
 		if len(r.Loads)+len(r.Txns)+len(r.Batches)+len(r.Closed) == 0 {
@@ -221,6 +266,11 @@ func (c *Coordinator) post(b lease.GrantBatch) {
 	for _, g := range b.Grants {
 		a := account{g.Bucket, b.Session, g.Account}
 		c.granted[a] = max(c.granted[a], g.Granted)
+		if g.Closed {
+			c.ended += c.granted[a] - c.rejoined[a]
+			delete(c.granted, a)
+			delete(c.rejoined, a)
+		}
 	}
 	if s := c.sessions[b.Session.N]; s != nil {
 		s.post(b)
@@ -270,14 +320,14 @@ func (c *Coordinator) SetPolicy(text string) {
 func (c *Coordinator) Granted() (tokens int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	tokens = c.ended
 	for a, n := range c.granted {
 		tokens += n - c.rejoined[a]
 	}
 	return tokens
 }
 
-// Sessions returns how many sessions are open, Goodbyes how many holders left in
-// good order.
+// Sessions returns how many sessions are open.
 func (c *Coordinator) Sessions() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -289,6 +339,20 @@ func (c *Coordinator) Goodbyes() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.goodbyes
+}
+
+// Received returns how many messages came.
+func (c *Coordinator) Received() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.received
+}
+
+// Halted returns why the ledger halted, nil if it did not.
+func (c *Coordinator) Halted() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.halted
 }
 
 // Stats returns the ledger's figures by quota.

@@ -72,10 +72,10 @@ func (c *Coordinator) Lease(stream grpc.BidiStreamingServer[pb.LeaseRequest, pb.
 	if err := stream.Send(&pb.LeaseResponse{Message: &pb.LeaseResponse_Welcome{Welcome: wire.FromWelcome(w)}}); err != nil {
 		return err
 	}
-	c.ended.Add(2)
+	c.actors.Add(2)
 	written, read := make(chan error, 1), make(chan error, 1)
-	go func() { defer c.ended.Done(); written <- s.write(ctx, stream) }()
-	go func() { defer c.ended.Done(); read <- s.read(ctx, stream) }()
+	go func() { defer c.actors.Done(); written <- s.write(ctx, stream) }()
+	go func() { defer c.actors.Done(); read <- s.read(ctx, stream) }()
 	select {
 	case err := <-read:
 		return err
@@ -129,6 +129,7 @@ func (s *session) take(m *pb.LeaseRequest) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	defer c.settle()
+	c.received++
 	if h := m.GetHello(); h != nil {
 		hello, err := wire.ToHello(h)
 		if err != nil {
