@@ -78,6 +78,7 @@ func (l *Ledger) serveAccount(now Moment, b *book, a *account, t Target) (unmet 
 		b.chunk -= grant
 		a.granted += grant
 		l.stats.Granted += grant
+		b.quota.granted += grant
 		a.deadline = max(a.deadline, a.reportAt+l.cfg.Drift.Outlast(ttl))
 		l.tell(now, b, s, a, ttl, want-grant)
 	}

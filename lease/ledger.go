@@ -238,6 +238,12 @@ func (l *Ledger) quota(name string) *quota {
 // Epoch returns the epoch of this leader.
 func (l *Ledger) Epoch() Epoch { return l.epoch }
 
+// Policy returns the policy in force.
+func (l *Ledger) Policy() PolicyRecord { return l.policy }
+
+// Booted says that the first transaction is committed: sessions may be opened.
+func (l *Ledger) Booted() bool { return l.booted }
+
 // Extend says that the leadership is sure until then, by the clock of
 // Moment.Mono. It never moves back.
 func (l *Ledger) Extend(until time.Duration) { l.until = max(l.until, until) }
@@ -264,6 +270,11 @@ type quota struct {
 	capacity  int64
 	books     Books
 	stock     Stock
+	buckets   int
+	granted   int64 // tokens, since the ledger opened
+	// stranded is what holders without a session had at the last whole sweep,
+	// strands what the sweep under way has found.
+	stranded, strands int64
 }
 
 func newQuota(t Terms, now time.Duration) *quota {
@@ -288,8 +299,9 @@ func (l *Ledger) lookup(id BucketID) *book {
 		return nil
 	}
 	b := &book{key: id.Key, quota: q, place: len(l.order)}
-	l.books[id] = b
+	l.books[b.id()] = b // with the quota's own string, not the message's
 	l.order = append(l.order, b)
+	q.buckets++
 	return b
 }
 
@@ -303,6 +315,7 @@ func (l *Ledger) forget(b *book) {
 	l.order[last] = nil
 	l.order = l.order[:last]
 	delete(l.books, b.id())
+	b.quota.buckets--
 	before := b.stock()
 	b.quota.books.Initial -= before.sum()
 	b.state = bookAbsent

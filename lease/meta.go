@@ -23,6 +23,9 @@ const (
 // bucketKey returns the store's key of a bucket. Quota names hold no NUL.
 func bucketKey(id BucketID) string { return BucketPrefix + id.Quota + "\x00" + id.Key }
 
+// StoreKey returns the key of the bucket's record, which Ready.Loads asks for.
+func (id BucketID) StoreKey() string { return bucketKey(id) }
+
 func parseBucketKey(key string) (BucketID, bool) {
 	rest, ok := strings.CutPrefix(key, BucketPrefix)
 	quota, k, found := strings.Cut(rest, "\x00")

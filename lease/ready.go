@@ -24,7 +24,7 @@ type Ready struct {
 }
 
 // Ready looks at every bucket that changed and returns what is to be done. The
-// slices are the caller's until the next call.
+// slices are the caller's for good.
 func (l *Ledger) Ready(now Moment) Ready {
 	l.bearAbsent(now)
 	for len(l.queue) > 0 {
@@ -98,9 +98,13 @@ const sweepStep = 256
 // sweep settles some books in turn, and deletes the records of those that are
 // as if they had never been used.
 func (l *Ledger) sweep(now Moment, n int) {
+	if len(l.order) == 0 {
+		l.publishStranded()
+	}
 	for n = min(n, len(l.order)); n > 0; n-- {
 		if l.cursor >= len(l.order) {
 			l.cursor = 0
+			l.publishStranded()
 		}
 		b := l.order[l.cursor]
 		l.cursor++
@@ -109,6 +113,7 @@ func (l *Ledger) sweep(now Moment, n int) {
 		}
 		l.settle(now, b)
 		l.closeEmpty(b)
+		b.quota.strands += l.stranded(b)
 		if !b.born() && !l.overdue(now, b) {
 			continue
 		}
