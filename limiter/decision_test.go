@@ -289,3 +289,26 @@ func TestWaitersAreServedAsTokensCome(t *testing.T) {
 		assert.Less(t, took, 4500*time.Millisecond)
 	})
 }
+
+func TestABatchWaitsNoLongerThanOneRequest(t *testing.T) {
+	run(t, perKey(ample), func(t *testing.T, _ *limitertest.Coordinator, l *limiter.Limiter) {
+		items := make([]limiter.Item, 500)
+		for i := range items {
+			items[i] = limiter.Item{Request: key(string(rune('A' + i))), N: 1}
+		}
+		items[7].N, items[8].Request.Domain, items[9].N = -1, "apo", 20000
+		began := time.Now()
+		results := l.AllowBatch(t.Context(), items)
+		assert.Less(t, time.Since(began), 200*time.Millisecond)
+		require.ErrorIs(t, results[7].Err, limiter.ErrNegativeCost)
+		require.ErrorIs(t, results[8].Err, limiter.ErrUnknownDomain)
+		assert.Equal(t, limiter.Impossible, results[9].Decision.Reason)
+		for i, r := range results {
+			if i < 7 || i > 9 {
+				require.NoError(t, r.Err)
+				require.True(t, r.Decision.Allowed, "%d: %+v", i, r.Decision)
+			}
+		}
+		assert.Equal(t, int64(497), l.Status().Quotas[0].Allowed)
+	})
+}

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"github.com/a1009580/leasehold/policy"
 )
 
 // Status is what a limiter is about.
@@ -114,4 +116,12 @@ func (q *quota) status() QuotaStatus {
 		Allowed: q.tally.sum(countAllowed), Exhausted: q.tally.sum(countExhausted), NoLease: q.tally.sum(countNoLease),
 		CutOff: q.tally.sum(countCutOff), Impossible: q.tally.sum(countImpossible), Overflow: q.tally.sum(countOverflow),
 	}
+}
+
+// Policy returns the policy in force, nil if none is known. It is immutable.
+func (l *Limiter) Policy() *policy.Set {
+	if r := l.rules.Load(); r != nil {
+		return r.set
+	}
+	return nil
 }
