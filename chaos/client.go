@@ -135,6 +135,7 @@ func (r *region) judge(b int, c *lease.Cell, cost int64, at time.Duration) {
 	}
 	id := w.bucketID(b)
 	m := &w.bounds[b]
+	w.detail("%s admits %d of %s, %s: %d leased, %d of its floor", r.name, cost, id.Quota, id.Key, leased, floor)
 	if leased > 0 {
 		w.check(r.w.register.spent(r, id, &v, leased, at))
 	}

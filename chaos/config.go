@@ -34,6 +34,8 @@ type Config struct {
 	Clients []Client
 	// Ideal says that nothing fails and demand exceeds the limit everywhere.
 	Ideal bool
+	// Detail tells of every message and admission.
+	Detail bool
 }
 
 // Machine is a computer's clocks.

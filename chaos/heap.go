@@ -33,11 +33,8 @@ func (h *heap) push(at time.Duration, do func()) {
 	}
 }
 
-func (h *heap) pop() (event, bool) {
+func (h *heap) pop() event {
 	n := len(h.list) - 1
-	if n < 0 {
-		return event{}, false
-	}
 	top := h.list[0]
 	h.list[0] = h.list[n]
 	h.list[n] = event{}
@@ -56,5 +53,5 @@ func (h *heap) pop() (event, bool) {
 		h.list[i], h.list[c] = h.list[c], h.list[i]
 		i = c
 	}
-	return top, true
+	return top
 }

@@ -118,6 +118,18 @@ func (c *coordinator) deliver(b *lease.GrantBatch) {
 	}
 	batch := *b
 	c.w.register.batch(s, &batch)
+	for i := range batch.Grants {
+		g := &batch.Grants[i]
+		c.w.detail("%s tells %s: account %d of %s has %d for %v, closed %v", c.name, s.region.name, g.Account, g.Bucket.Quota, g.Granted, g.TTL, g.Closed)
+	}
+	for i := range batch.Floors {
+		g := &batch.Floors[i]
+		c.w.detail("%s tells %s: floor %d of %s, grant %d, %d and %d for %v", c.name, s.region.name, g.Slot, g.Quota, g.Grant, g.Tokens, g.Burst, g.TTL)
+	}
+	for i := range batch.Recalls {
+		g := &batch.Recalls[i]
+		c.w.detail("%s tells %s: keep only %d in account %d of %s", c.name, s.region.name, g.Keep, g.Account, g.Bucket.Quota)
+	}
 	c.w.send(s, false, func() { s.region.grants(s, batch) })
 }
 

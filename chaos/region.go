@@ -154,7 +154,7 @@ func (r *region) grants(s *stream, b lease.GrantBatch) {
 }
 
 // patience is how long a region waits for an answer before it hangs up.
-const patience = 1500 * time.Millisecond
+const patience = 3 * time.Second
 
 // tick reports, regularly and when the holder is in a hurry.
 func (r *region) tick() {
@@ -180,6 +180,11 @@ func (r *region) report() {
 	}
 	batch, ok := r.holder.Tick(r.clock())
 	if s := r.stream; ok && s != nil {
+		for i := range batch.Reports {
+			t := &batch.Reports[i]
+			r.w.detail("%s reports: account %d of %s, spent %d, returned %d, seen %d, asks %+v, close %v",
+				r.name, t.Account, t.Bucket.Quota, t.Spent, t.Returned, t.GrantSeen, t.Ask, t.Close)
+		}
 		r.w.send(s, true, func() {
 			s.coord.hears(s, func(l *lease.Ledger, now lease.Moment) error { return l.Report(now, batch) })
 		})

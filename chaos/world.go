@@ -229,14 +229,21 @@ func (w *World) tell(format string, args ...any) {
 	}
 }
 
+// detail adds a line that only who looks closely wants to read.
+func (w *World) detail(format string, args ...any) {
+	if w.cfg.Detail {
+		w.tell(format, args...)
+	}
+}
+
 // run lets everything happen until the end or the first violation.
 func (w *World) run(until time.Duration) {
 	for w.failure == nil {
-		e, ok := w.heap.pop()
-		if !ok || e.at > until {
+		if len(w.heap.list) == 0 || w.heap.list[0].at > until {
 			w.now = until
 			return
 		}
+		e := w.heap.pop()
 		w.now = e.at
 		w.events++
 		e.do()

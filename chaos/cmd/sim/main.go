@@ -23,6 +23,7 @@ func main() {
 		shrink   = flag.Bool("shrink", true, "with -replay: make a failing run small first")
 		verbose  = flag.Bool("v", false, "with -replay: tell the whole story, not only its end")
 		failures = flag.Int("failures", 1, "stop after so many failures")
+		detail   = flag.Bool("vv", false, "with -replay: tell of every message and admission")
 		asJSON   = flag.Bool("json", false, "print the report as JSON")
 		mutant   = flag.String("mutant", "", "break this law on purpose (needs -tags mutants)")
 	)
@@ -32,7 +33,7 @@ func main() {
 		os.Exit(2)
 	}
 	if *replay != 0 {
-		os.Exit(again(*replay, *shrink, *verbose))
+		os.Exit(again(*replay, *shrink, *verbose || *detail, *detail))
 	}
 	began := time.Now()
 	report := chaos.Swarm(*start, *seeds, *workers, *failures, *duration)
@@ -42,14 +43,15 @@ func main() {
 		report.Print(os.Stdout, time.Since(began))
 	}
 	if len(report.Failed) > 0 {
-		again(report.Failed[0].Seed, true, false)
+		again(report.Failed[0].Seed, true, false, false)
 		os.Exit(3)
 	}
 }
 
 // again plays one seed and tells what happens.
-func again(seed uint64, shrink, verbose bool) int {
+func again(seed uint64, shrink, verbose, detail bool) int {
 	cfg := chaos.Draw(seed)
+	cfg.Detail = detail
 	res := chaos.Play(cfg, true)
 	if res.Failure != nil && shrink {
 		cfg, res = chaos.Shrink(cfg)
