@@ -101,7 +101,9 @@ func decideSlowly(now func() time.Duration, cells []*Cell, cost int64) Verdict {
 				c.after(held[i].left)
 			}
 		}
-	case Exhausted, Cold:
+	case Cold:
+		cells[v.Cell].refuse(max(cost, 1)) // a peek too has to ask first
+	case Exhausted:
 		cells[v.Cell].refuse(cost)
 	case Impossible, Invalid, Forgotten:
 	}

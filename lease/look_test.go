@@ -133,3 +133,12 @@ func TestAnEmptyAnswerIsNoAnswerWhileThePoolHasTokens(t *testing.T) {
 	l.grant(lease.Grant{TTL: 5 * time.Second, Granted: 1, Closed: true, Pool: 99})
 	assert.Equal(t, lease.Cold, l.take(1), "an account that was closed in order is worth asking anew")
 }
+
+func TestAPeekAtAColdCellAsks(t *testing.T) {
+	l := newLooker(t, tenPerSecond())
+	require.Equal(t, lease.Cold, l.take(0))
+	batch, ok := l.h.Tick(l.now)
+	require.True(t, ok)
+	require.Len(t, batch.Reports, 1)
+	assert.Equal(t, int64(1), batch.Reports[0].Ask.Need)
+}
