@@ -1,0 +1,105 @@
+package regional
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/a1009580/leasehold/limiter"
+)
+
+// checkRequest is what /v1/check is asked, in either form.
+type checkRequest struct {
+	domain     string
+	descriptor []limiter.Pair
+	cost       int64
+}
+
+// handleCheck returns the handler of /v1/check for one form of request.
+//
+// A denial is answered with 429, or with 403 for proxies that know no other
+// (deny=403 in the query).
+func (s *Server) handleCheck(read func(*http.Request) (checkRequest, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		began := time.Now()
+		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		deny, err := denialStatus(r)
+		if err != nil {
+			writeProblem(w, http.StatusBadRequest, err)
+			return
+		}
+		q, err := read(r)
+		if err != nil {
+			writeProblem(w, badRequestStatus(err), err)
+			return
+		}
+		d, err := s.limiter.AllowN(r.Context(), limiter.Request{Domain: q.domain, Descriptor: q.descriptor}, q.cost)
+		s.metrics.http.Observe(time.Since(began).Seconds())
+		if err != nil {
+			_, code := codesOf(err)
+			if code == http.StatusServiceUnavailable {
+				w.Header().Set("Retry-After", "1")
+			}
+			writeProblem(w, code, err)
+			return
+		}
+		s.limitHeaders(w.Header(), q.domain, &d)
+		if !d.Allowed {
+			s.writeDenial(w, deny, q.domain, &d)
+			return
+		}
+		writeJSON(w, http.StatusOK, allowed{
+			Allowed: true, Reason: d.Reason.String(), Quota: d.Quota, Limit: d.Limit, Remaining: d.Remaining, Reset: seconds(d.Reset),
+		})
+	}
+}
+
+// allowed is the body of an admitted request.
+type allowed struct {
+	Allowed   bool        `json:"allowed"`
+	Reason    string      `json:"reason"`
+	Quota     string      `json:"quota,omitempty"`
+	Limit     int64       `json:"limit,omitempty"`
+	Remaining int64       `json:"remaining"`
+	Reset     json.Number `json:"reset_seconds"`
+}
+
+// denialStatus is the status of a denial that the query asks for.
+func denialStatus(r *http.Request) (int, error) {
+	switch v := r.URL.Query().Get("deny"); v {
+	case "", "429":
+		return http.StatusTooManyRequests, nil
+	case "403":
+		return http.StatusForbidden, nil
+	default:
+		return 0, errors.New("deny must be 403 or 429")
+	}
+}
+
+// badRequestStatus is the status of a request that could not be read.
+func badRequestStatus(err error) int {
+	var tooLarge *http.MaxBytesError
+	if errors.As(err, &tooLarge) {
+		return http.StatusRequestEntityTooLarge
+	}
+	return http.StatusBadRequest
+}
+
+// seconds is an exact number of seconds.
+func seconds(d time.Duration) json.Number {
+	whole, fraction := strconv.FormatInt(int64(d/time.Second), 10), d%time.Second
+	if fraction == 0 {
+		return json.Number(whole)
+	}
+	digits := strconv.FormatInt(int64(time.Second+fraction), 10)[1:]
+	return json.Number(whole + "." + strings.TrimRight(digits, "0"))
+}
+
+func writeJSON(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	json.NewEncoder(w).Encode(body) //nolint:errcheck,errchkjson,gosec // who asked has gone
+}

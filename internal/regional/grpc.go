@@ -1,0 +1,141 @@
+package regional
+
+import (
+	"context"
+	"time"
+	"unsafe"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/reflection"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	pb "github.com/a1009580/leasehold/api/leasehold/v1"
+	"github.com/a1009580/leasehold/limiter"
+)
+
+// MaxBatch is how many requests one CheckBatch may hold.
+const MaxBatch = 1000
+
+// service implements leasehold.v1.Limiter.
+type service struct {
+	pb.UnimplementedLimiterServer
+	s *Server
+}
+
+// newGRPC returns the gRPC server with all its services.
+func (s *Server) newGRPC() *grpc.Server {
+	g := grpc.NewServer(grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}))
+	pb.RegisterLimiterServer(g, &service{s: s})
+	grpc_health_v1.RegisterHealthServer(g, s.health)
+	reflection.Register(g)
+	s.setServing(grpc_health_v1.HealthCheckResponse_NOT_SERVING)
+	return g
+}
+
+func (s *Server) setServing(is grpc_health_v1.HealthCheckResponse_ServingStatus) {
+	s.health.SetServingStatus("", is)
+	s.health.SetServingStatus(pb.Limiter_ServiceDesc.ServiceName, is)
+}
+
+// watch turns the health to serving as soon as requests can be decided.
+func (s *Server) watch(ctx context.Context) {
+	if s.limiter.Ready(ctx) == nil {
+		s.setServing(grpc_health_v1.HealthCheckResponse_SERVING)
+		s.log.Info("ready")
+	}
+}
+
+// Check implements the service.
+func (v *service) Check(ctx context.Context, r *pb.CheckRequest) (*pb.CheckResponse, error) {
+	began := time.Now()
+	var room [8]limiter.Pair
+	d, err := v.s.limiter.AllowN(ctx, request(r, room[:0]), cost(r))
+	v.s.metrics.grpc.Observe(time.Since(began).Seconds())
+	if err != nil {
+		return nil, grpcError(err)
+	}
+	return response(&d), nil
+}
+
+// CheckBatch implements the service.
+func (v *service) CheckBatch(ctx context.Context, r *pb.CheckBatchRequest) (*pb.CheckBatchResponse, error) {
+	began := time.Now()
+	if n := len(r.GetRequests()); n > MaxBatch {
+		return nil, status.Errorf(codes.InvalidArgument, "a batch of %d requests; the most is %d", n, MaxBatch)
+	}
+	items := make([]limiter.Item, len(r.GetRequests()))
+	for i, q := range r.GetRequests() {
+		items[i] = limiter.Item{Request: request(q, nil), N: cost(q)}
+	}
+	results := make([]*pb.CheckBatchResult, len(items))
+	for i, result := range v.s.limiter.AllowBatch(ctx, items) {
+		if err := result.Err; err != nil {
+			if code, _ := codesOf(err); code != codes.InvalidArgument && code != codes.NotFound {
+				return nil, grpcError(err) // it is about all of them
+			}
+			results[i] = &pb.CheckBatchResult{Result: &pb.CheckBatchResult_Error{Error: err.Error()}}
+			continue
+		}
+		results[i] = &pb.CheckBatchResult{Result: &pb.CheckBatchResult_Response{Response: response(&result.Decision)}}
+	}
+	v.s.metrics.batch.Observe(time.Since(began).Seconds())
+	return &pb.CheckBatchResponse{Results: results}, nil
+}
+
+// request translates a request without copying its values: a decision keeps
+// none of them, and a message is not changed once it is decoded.
+func request(r *pb.CheckRequest, room []limiter.Pair) limiter.Request {
+	for _, e := range r.GetDescriptor_() {
+		room = append(room, limiter.Pair{Key: e.GetKey(), Value: unsafe.String(unsafe.SliceData(e.GetValue()), len(e.GetValue()))})
+	}
+	return limiter.Request{Domain: r.GetDomain(), Descriptor: room}
+}
+
+func cost(r *pb.CheckRequest) int64 {
+	if r.Cost == nil {
+		return 1
+	}
+	return r.GetCost()
+}
+
+// reason translates the closed set of reasons. What is not in it would be
+// REASON_UNSPECIFIED, which a client must take for a denial.
+func reason(r limiter.Reason) pb.Reason {
+	switch r {
+	case limiter.WithinQuota:
+		return pb.Reason_REASON_WITHIN_QUOTA
+	case limiter.NoQuota:
+		return pb.Reason_REASON_NO_QUOTA
+	case limiter.Unbounded:
+		return pb.Reason_REASON_UNBOUNDED
+	case limiter.Exhausted:
+		return pb.Reason_REASON_EXHAUSTED
+	case limiter.NoLease:
+		return pb.Reason_REASON_NO_LEASE
+	case limiter.CutOff:
+		return pb.Reason_REASON_CUT_OFF
+	case limiter.Impossible:
+		return pb.Reason_REASON_IMPOSSIBLE
+	case limiter.Unmatched:
+		return pb.Reason_REASON_UNMATCHED
+	default:
+		return pb.Reason_REASON_UNSPECIFIED
+	}
+}
+
+func response(d *limiter.Decision) *pb.CheckResponse {
+	r := &pb.CheckResponse{
+		Allowed: d.Allowed, Reason: reason(d.Reason), Quota: d.Quota, Remaining: d.Remaining, Limit: d.Limit, Most: d.Most,
+	}
+	if d.RetryAfter > 0 {
+		r.RetryAfter = durationpb.New(d.RetryAfter)
+	}
+	if d.Reset > 0 {
+		r.Reset_ = durationpb.New(d.Reset)
+	}
+	return r
+}

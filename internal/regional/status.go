@@ -1,0 +1,176 @@
+package regional
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/a1009580/leasehold/internal/version"
+	"github.com/a1009580/leasehold/limiter"
+	"github.com/a1009580/leasehold/partition"
+)
+
+// statusBody is the body of /v1/status.
+type statusBody struct {
+	Region      string       `json:"region"`
+	Node        string       `json:"node"`
+	Version     string       `json:"version"`
+	Uptime      json.Number  `json:"uptime_seconds"`
+	State       string       `json:"state"` // ready, degraded, unready or draining
+	Coordinator coordinator  `json:"coordinator"`
+	Policy      uint64       `json:"policy_revision"`
+	Quotas      []quotaBody  `json:"quotas"`
+	Domains     []domainBody `json:"domains"`
+	Unknown     int64        `json:"unknown_domain_total"`
+}
+
+type coordinator struct {
+	Connected bool        `json:"connected"`
+	Address   string      `json:"address,omitempty"`
+	Cluster   string      `json:"cluster,omitempty"`
+	Epoch     string      `json:"epoch,omitempty"`
+	Session   uint64      `json:"session,omitempty"`
+	Since     json.Number `json:"connected_seconds,omitempty"`
+	Heard     json.Number `json:"heard_seconds_ago,omitempty"`
+	RoundTrip json.Number `json:"round_trip_seconds,omitempty"`
+	LastError string      `json:"last_error,omitempty"`
+}
+
+type quotaBody struct {
+	Quota      string `json:"quota"`
+	Limit      string `json:"limit"`
+	Mode       string `json:"mode,omitempty"`
+	Allowed    int64  `json:"allowed_total"`
+	Exhausted  int64  `json:"exhausted_total"`
+	NoLease    int64  `json:"no_lease_total"`
+	CutOff     int64  `json:"cut_off_total"`
+	Impossible int64  `json:"impossible_total"`
+	Overflow   int64  `json:"overflow_total"`
+	Buckets    int64  `json:"live_buckets"`
+	Credited   int64  `json:"credited_tokens_total"`
+	Returned   int64  `json:"returned_tokens_total"`
+	Unspent    int64  `json:"unspent_tokens"`
+	FloorOwned bool   `json:"floor_owned"`
+}
+
+type domainBody struct {
+	Domain    string `json:"domain"`
+	NoQuota   int64  `json:"no_quota_total"`
+	Unmatched int64  `json:"unmatched_total"`
+}
+
+// handleStatus tells all that is known here, and no key.
+func (s *Server) handleStatus(w http.ResponseWriter, _ *http.Request) {
+	st := s.limiter.Status()
+	state, _ := s.state()
+	b := statusBody{
+		Region: st.Region, Node: st.Node, Version: version.String(), Uptime: seconds(time.Since(s.began).Round(time.Millisecond)),
+		State: state, Policy: st.PolicyRevision, Unknown: st.UnknownDomain, Quotas: []quotaBody{}, Domains: []domainBody{},
+		Coordinator: coordinator{Connected: st.Connected, Address: st.Coordinator, Cluster: st.Cluster, LastError: st.LastError},
+	}
+	if st.Connected {
+		c := &b.Coordinator
+		c.Epoch, c.Session = st.Epoch, st.Session
+		c.Since, c.Heard, c.RoundTrip = seconds(st.Since), seconds(st.Heard), seconds(st.RoundTrip)
+	}
+	for i := range st.Quotas {
+		q := &st.Quotas[i]
+		b.Quotas = append(b.Quotas, quotaBody{
+			Quota: q.Quota, Limit: q.Limit, Mode: q.Mode, Allowed: q.Allowed, Exhausted: q.Exhausted, NoLease: q.NoLease,
+			CutOff: q.CutOff, Impossible: q.Impossible, Overflow: q.Overflow, Buckets: q.Buckets, Credited: q.Credited,
+			Returned: q.Returned, Unspent: q.Unspent, FloorOwned: q.FloorOwned,
+		})
+	}
+	for _, d := range st.Domains {
+		b.Domains = append(b.Domains, domainBody{Domain: d.Domain, NoQuota: d.NoQuota, Unmatched: d.Unmatched})
+	}
+	writeJSON(w, http.StatusOK, b)
+}
+
+// overshootBody is the body of /v1/overshoot.
+type overshootBody struct {
+	Region    string           `json:"region"`
+	Connected bool             `json:"connected"`
+	Quotas    []overshootQuota `json:"quotas"`
+}
+
+// overshootQuota is the overshoot of one quota: bound, observed and margin, in
+// tokens. Bound is null for a quota that is unbounded by its policy.
+type overshootQuota struct {
+	Quota    string `json:"quota"`
+	Mode     string `json:"mode,omitempty"`
+	Exact    bool   `json:"exact"`
+	Bound    *int64 `json:"bound_tokens"`
+	Observed int64  `json:"observed_tokens"`
+	Margin   *int64 `json:"margin_tokens"`
+}
+
+// handleOvershoot tells by how much the limits can be exceeded, and by how much
+// this region exceeded them. In the exact modes a region spends nothing but what
+// it was granted or owns, so that both are 0; the coordinator tells of the
+// whole.
+func (s *Server) handleOvershoot(w http.ResponseWriter, _ *http.Request) {
+	set := s.limiter.Policy()
+	if set == nil {
+		w.Header().Set("Retry-After", "1")
+		writeProblem(w, http.StatusServiceUnavailable, limiter.ErrNotReady)
+		return
+	}
+	b := overshootBody{Region: s.opts.Limiter.Region, Connected: s.limiter.Connected(), Quotas: []overshootQuota{}}
+	for _, d := range set.Domains {
+		for _, q := range d.Quotas {
+			o := overshootQuota{Quota: q.ID}
+			if bound := partition.Of(q); !bound.Unbounded {
+				o.Mode, o.Exact, o.Bound, o.Margin = q.Partition.Mode.String(), bound.Tokens == 0, &bound.Tokens, &bound.Tokens
+			}
+			b.Quotas = append(b.Quotas, o)
+		}
+	}
+	writeJSON(w, http.StatusOK, b)
+}
+
+// handleHealth says that the process lives.
+func (*Server) handleHealth(w http.ResponseWriter, _ *http.Request) {
+	fmt.Fprintln(w, "ok")
+}
+
+// state is ready, degraded, unready or draining, and whether requests should be
+// sent here. A region that is cut off stays ready, so that its load balancer
+// keeps it: it serves from what it has.
+func (s *Server) state() (state string, serve bool) {
+	switch {
+	case s.draining.Load():
+		return "draining", false
+	case s.limiter.Policy() == nil:
+		return "unready", false
+	case !s.limiter.Connected():
+		return "degraded", true
+	default:
+		return "ready", true
+	}
+}
+
+// handleReady says whether requests should be sent here; with ?verbose, why.
+func (s *Server) handleReady(w http.ResponseWriter, r *http.Request) {
+	state, serve := s.state()
+	if !serve {
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}
+	fmt.Fprintln(w, state)
+	if !r.URL.Query().Has("verbose") {
+		return
+	}
+	st := s.limiter.Status()
+	line := func(ok bool, what, why string) {
+		mark := "[+]"
+		if !ok {
+			mark = "[-]"
+		}
+		fmt.Fprintln(w, strings.TrimSpace(mark+what+" "+why))
+	}
+	line(st.Ready, "policy", fmt.Sprintf("revision %d", st.PolicyRevision))
+	line(st.Connected, "coordinator", strings.TrimSpace(st.Coordinator+" "+st.LastError))
+	line(!s.draining.Load(), "serving", "")
+}
