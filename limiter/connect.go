@@ -1,6 +1,7 @@
 package limiter
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -112,7 +113,7 @@ func (l *Limiter) converse(ctx context.Context, address string) (welcomed bool, 
 	if err != nil {
 		return false, err
 	}
-	defer conn.Close() //nolint:errcheck // nothing is lost with it
+	defer conn.Close()
 	s, err := openStream(ctx, l.clock, pb.NewCoordinatorClient(conn))
 	if err != nil {
 		return false, err
@@ -153,7 +154,7 @@ func (l *Limiter) greet(s *stream, address string, w lease.Welcome) error {
 		}
 	}
 	if err != nil {
-		s.CloseSend() //nolint:errcheck,gosec // it is given up either way
+		s.CloseSend() //nolint:errcheck // it is given up either way
 		return err
 	}
 	l.out = s
@@ -170,7 +171,7 @@ func (l *Limiter) accept(address string, w lease.Welcome) ([]lease.Hello, error)
 		return nil, ErrClosed
 	}
 	now := l.now()
-	if r := l.rules.Load(); !l.holder.Older(w) && (r == nil || l.revision != w.PolicyRevision || string(l.policy) != string(w.Policy)) {
+	if r := l.rules.Load(); !l.holder.Older(w) && (r == nil || l.revision != w.PolicyRevision || !bytes.Equal(l.policy, w.Policy)) {
 		if err := l.adopt(w.PolicyRevision, w.Policy); err != nil {
 			return nil, fmt.Errorf("the coordinator's policy is refused: %w", err)
 		}

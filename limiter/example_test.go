@@ -42,7 +42,7 @@ func ExampleLimiter_Allow() {
 	var script limitertest.Script
 	defer script.End()
 	l := connected(limitertest.New(&script, limitertest.Options{Policy: examplePolicy}))
-	defer l.Close(context.Background()) //nolint:errcheck // an example
+	defer l.Close(context.Background())
 
 	request := limiter.Request{Domain: "api", Descriptor: []limiter.Pair{{Key: "api_key", Value: "s3cret"}}}
 	for range 4 {
@@ -68,7 +68,7 @@ func ExampleLimiter_Wait() {
 	var script limitertest.Script
 	defer script.End()
 	l := connected(limitertest.New(&script, limitertest.Options{Policy: examplePolicy}))
-	defer l.Close(context.Background()) //nolint:errcheck // an example
+	defer l.Close(context.Background())
 
 	request := limiter.Request{Domain: "api", Descriptor: []limiter.Pair{{Key: "api_key", Value: "s3cret"}}, Cost: 2}
 	ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
@@ -87,7 +87,7 @@ func ExampleLimiter_Handle() {
 	var script limitertest.Script
 	defer script.End()
 	l := connected(limitertest.New(&script, limitertest.Options{Policy: examplePolicy}))
-	defer l.Close(context.Background()) //nolint:errcheck // an example
+	defer l.Close(context.Background())
 
 	key, err := l.Handle(limiter.Request{Domain: "api", Descriptor: []limiter.Pair{{Key: "api_key", Value: "s3cret"}}})
 	if err != nil {

@@ -170,8 +170,8 @@ func replaceFile(name string, data []byte) (err error) {
 	}
 	dir, err := os.Open(filepath.Dir(name))
 	if err != nil {
-		return nil //nolint:nilerr // the file is there; its name is durable a little later
+		return nil // the file is there; its name is durable a little later
 	}
-	defer dir.Close() //nolint:errcheck // only read
+	defer dir.Close()
 	return dir.Sync()
 }

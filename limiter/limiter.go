@@ -225,7 +225,7 @@ func (l *Limiter) goodbye(ctx context.Context) error {
 		}
 	case <-ctx.Done():
 		out.cancel()
-		<-sent
+		<-sent //nolint:errcheck // ctx has ended, which says it all
 		return fmt.Errorf("%w: %w", errNoGoodbye, ctx.Err())
 	}
 	select {

@@ -41,12 +41,17 @@ func (l *Limiter) match(domain string, desc []Pair, s *scratch) error {
 			return err
 		}
 		if l.rules.Load() == r {
-			// The holder is just adopting the next policy. This is the one
-			// place where a decision waits for the holder's owner.
-			l.mu.Lock()
-			l.mu.Unlock() //nolint:staticcheck // waited for, not guarded by
+			l.awaitOwner()
 		}
 	}
+}
+
+// awaitOwner waits until the holder has adopted the policy that it is just
+// adopting. This is the one place where a decision waits for its owner.
+func (l *Limiter) awaitOwner() (adopted uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.revision
 }
 
 // matchQuotas finds the quotas without their cells.

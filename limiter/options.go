@@ -58,7 +58,7 @@ var ErrOptions = errors.New("limiter: invalid option")
 // withDefaults returns o with every default spelled out.
 func (o Options) withDefaults() Options {
 	if o.Node == "" {
-		o.Node, _ = os.Hostname() //nolint:errcheck // a host without a name is told apart by its incarnation
+		o.Node, _ = os.Hostname() // a host without a name is told apart by its incarnation
 	}
 	if o.Node == "" {
 		o.Node = "node"

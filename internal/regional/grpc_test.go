@@ -162,7 +162,7 @@ func TestDrainTurnsUnreadyFirstAndReturnsTheLeases(t *testing.T) {
 		s := r.c.Stats()["api/key"]
 		assert.Equal(t, int64(401), s.Books.Spent)
 		assert.Zero(t, s.Stock.Outstanding)
-	}, func(o *Options) { listener = o.HTTP.(*bufconn.Listener) })
+	}, func(o *Options) { listener, _ = o.HTTP.(*bufconn.Listener) })
 }
 
 func TestDrainWaitsNoLongerThanItsTimeout(t *testing.T) {

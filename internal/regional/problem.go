@@ -80,5 +80,5 @@ func writeProblem(w http.ResponseWriter, status int, err error) {
 func (p *problem) write(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(p.Status)
-	json.NewEncoder(w).Encode(p) //nolint:errcheck,errchkjson,gosec // who asked has gone
+	json.NewEncoder(w).Encode(p) //nolint:errcheck,errchkjson // who asked has gone
 }

@@ -159,7 +159,7 @@ func (s *Server) drain(ctx context.Context, linger bool) {
 	})
 	if err := s.http.Shutdown(requests); err != nil {
 		s.log.Warn("requests were cut off", "error", err)
-		s.http.Close() //nolint:errcheck,gosec // what is left is cut off
+		s.http.Close()
 	}
 	stopping.Wait()
 	goodbye, cancel := context.WithTimeout(ctx, s.opts.DrainTimeout)

@@ -141,7 +141,7 @@ func New(t TB, o Options) *Coordinator {
 	pb.RegisterCoordinatorServer(c.server, c)
 	ctx, stop := context.WithCancel(context.Background())
 	c.stop = stop
-	c.actors.Go(func() { c.server.Serve(c.listener) }) //nolint:errcheck,gosec // it ends by Stop
+	c.actors.Go(func() { c.server.Serve(c.listener) }) //nolint:errcheck // it ends by Stop
 	c.actors.Go(func() { c.beat(ctx) })
 	t.Cleanup(c.Stop)
 	return c

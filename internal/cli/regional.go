@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/a1009580/leasehold/internal/regional"
+	"github.com/a1009580/leasehold/limiter"
+)
+
+// Default addresses of a regional process.
+const (
+	regionalGRPC = "127.0.0.1:7500"
+	regionalHTTP = "127.0.0.1:7501"
+)
+
+// NewRegional returns the command that runs a regional limiter.
+func NewRegional() *cobra.Command {
+	o := regional.Options{}
+	var grpc, http string
+	var logs LogFlags
+	cmd := &cobra.Command{
+		Use:   "regional",
+		Short: "Run the limiter of one region",
+		Long: `Regional admits or denies requests of one region from its own memory. It leases
+tokens from the coordinator, and goes on with what it holds while it is cut off.
+
+It serves leasehold.v1.Limiter over gRPC, and over HTTP /v1/check, /v1/overshoot,
+/v1/status, /metrics, /healthz, /readyz and /debug/pprof. On SIGTERM it turns
+unready, finishes its requests, returns its leases and exits with 0.`,
+		Example: `  regional --region eu --coordinator 127.0.0.1:7400
+  regional --region us --node us-1 --coordinator 10.0.0.7:7400,10.0.0.8:7400 --listen 0.0.0.0:7500 --data-dir /var/lib/leasehold
+  curl -i 'http://127.0.0.1:7501/v1/check?domain=api&api_key=k'`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			if o.Limiter.Region == "" {
+				return Usagef("--region must be given")
+			}
+			if len(o.Limiter.Coordinators) == 0 {
+				return Usagef("--coordinator must be given")
+			}
+			if o.Logger, err = logs.Logger(cmd.ErrOrStderr()); err != nil {
+				return err
+			}
+			ctx, stop := UntilSignal(cmd.Context(), os.Exit)
+			defer stop()
+			if o.GRPC, err = Listen(ctx, "listen", grpc); err != nil {
+				return err
+			}
+			if o.HTTP, err = Listen(ctx, "http", http); err != nil {
+				return errors.Join(err, o.GRPC.Close())
+			}
+			s, err := regional.New(o)
+			if err != nil {
+				err = errors.Join(err, o.GRPC.Close(), o.HTTP.Close())
+				if errors.Is(err, limiter.ErrOptions) {
+					return WithCode(Usage, err)
+				}
+				return err
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "region %s serves gRPC on %s and HTTP on %s\n", o.Limiter.Region, o.GRPC.Addr(), o.HTTP.Addr())
+			return s.Run(ctx)
+		},
+	}
+	f := cmd.Flags()
+	ConfigFlag(f)
+	f.StringVar(&o.Limiter.Region, "region", "", "`name` of the region, as in the policy (required)")
+	f.StringVar(&o.Limiter.Node, "node", "", "`name` of this process within its region (default: the host's name)")
+	f.StringSliceVar(&o.Limiter.Coordinators, "coordinator", nil, "`addresses` of the coordinators, separated by commas (required)")
+	f.StringVar(&o.Limiter.Cluster, "cluster", "", "`name` of the only cluster to believe (default: the first that answers)")
+	f.StringVar(&o.Limiter.DataDir, "data-dir", "", "`directory` that keeps the policy over restarts, made if need be")
+	f.DurationVar(&o.Limiter.ColdWait, "cold-wait", time.Second, "`time` that a request of an unknown key waits for its first lease; below 0 it does not")
+	f.StringVar(&grpc, "listen", regionalGRPC, "`address` of gRPC")
+	f.StringVar(&http, "http", regionalHTTP, "`address` of HTTP")
+	f.DurationVar(&o.DrainDelay, "drain-delay", 500*time.Millisecond, "`time` between turning unready and refusing requests, so that load balancers notice")
+	f.DurationVar(&o.DrainTimeout, "drain-timeout", 5*time.Second, "`time` that requests in flight, and then the goodbye to the coordinator, may take")
+	logs.Register(f)
+	return cmd
+}
