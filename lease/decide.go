@@ -140,7 +140,7 @@ func hold(now func() time.Duration, cells []*Cell, cost int64, held []heldTokens
 		level := c.floorLevel(at)
 		got.floor = min(level, want-got.leased)
 		if got.leased+got.floor < want {
-			v.Outcome, v.Cell = c.short(cost), i
+			v.Outcome, v.Cell = c.short(at, cost), i
 			v.Remaining = got.leased + got.floor
 			return v
 		}
@@ -159,11 +159,11 @@ func hold(now func() time.Duration, cells []*Cell, cost int64, held []heldTokens
 }
 
 // short says why a cell cannot give the cost.
-func (c *Cell) short(cost int64) Outcome {
+func (c *Cell) short(at time.Duration, cost int64) Outcome {
 	switch {
 	case cost > c.quota.most():
 		return Impossible
-	case !c.answered.Load():
+	case !c.answered.Load(), c.windowOver(at):
 		return Cold
 	default:
 		return Exhausted

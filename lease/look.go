@@ -73,6 +73,13 @@ func (c *Cell) floorNow(now time.Duration) bucket.TokenBucket {
 	return c.floor
 }
 
+// windowOver says that the window has ended of which the last grant was: nothing
+// is known of the next one yet.
+func (c *Cell) windowOver(now time.Duration) bool {
+	n := c.hint.Load()
+	return n != nil && n.window > 0 && n.window <= now
+}
+
 // windowLeft is how long the window lasts that the last grant was of, 0 if
 // that is not known.
 func (c *Cell) windowLeft(now time.Duration) time.Duration {

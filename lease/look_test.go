@@ -109,6 +109,9 @@ func TestOutlookOfAWindow(t *testing.T) {
 	o := l.cell.Outlook(l.now, 1, 0)
 	assert.Equal(t, 30*time.Second, o.Reset)
 	assert.Equal(t, 30*time.Second, o.Retry)
+	assert.Equal(t, lease.Exhausted, l.take(1))
+	l.now += 30 * time.Second
+	assert.Equal(t, lease.Cold, l.take(1), "nothing is known of the next window")
 }
 
 func TestSumsTellWhatWasCredited(t *testing.T) {
@@ -141,4 +144,23 @@ func TestAPeekAtAColdCellAsks(t *testing.T) {
 	require.True(t, ok)
 	require.Len(t, batch.Reports, 1)
 	assert.Equal(t, int64(1), batch.Reports[0].Ask.Need)
+}
+
+func TestACellWhoseLeaseGoesBackIsCold(t *testing.T) {
+	l := newLooker(t, tenPerSecond())
+	l.grant(lease.Grant{Granted: 40, TTL: 5 * time.Second, Pool: 60})
+	require.Equal(t, lease.Admitted, l.take(1))
+	for end := l.now + 6*time.Second; l.now < end; l.now += 100 * time.Millisecond {
+		batch, _ := l.h.Tick(l.now)
+		for _, r := range batch.Reports {
+			if r.Close {
+				assert.Equal(t, lease.Cold, l.take(1), "it is not used up, it is on its way back")
+				return
+			}
+			if r.Account > 0 {
+				l.grant(lease.Grant{Granted: 40, TTL: 5 * time.Second, Pool: 60})
+			}
+		}
+	}
+	t.Fatal("the idle lease is never returned")
 }

@@ -152,6 +152,9 @@ func (h *Holder) say(now time.Duration, c *Cell, l *lease, t *Terms, p Plan, idl
 	if !news {
 		return
 	}
+	if out.Close {
+		c.answered.Store(false) // who comes now asks anew, and waits for the answer
+	}
 	r.spent, r.returned, r.granted, r.echo = out.Spent, out.Returned, out.GrantSeen, out.EchoSeen
 	if p.Ask.Want > 0 || p.Ask.Need > 0 {
 		c.low.Store(-1) // asked: no hurry until the answer
