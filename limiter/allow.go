@@ -118,25 +118,38 @@ func (l *Limiter) answer(m *matched, v lease.Verdict, n int64) Decision {
 			Limit: view.Limit, Remaining: view.Remaining, Reset: view.Reset,
 		}
 	}
-	view := l.view(m, v.Cell, v.At, n, roundTrip)
+	return l.deny(m, v, n, roundTrip)
+}
+
+// deny says why a request was not admitted, and when to try again.
+func (l *Limiter) deny(m *matched, v lease.Verdict, n int64, roundTrip time.Duration) Decision {
 	d := Decision{Reason: l.reason(v.Outcome)}
-	if d.Reason == Impossible {
-		d.Most, view.Retry = view.Most, 0
-	} else {
+	view := l.view(m, v.Cell, v.At, n, roundTrip)
+	switch {
+	case d.Reason == Impossible:
+		d.Most = view.Most
+	case v.Outcome == lease.Cold:
+		// Nothing is known of the bucket: it may be full. What is known is how
+		// soon one may hear of it, if the floor is not there sooner.
+		d.RetryAfter = max(min(view.Retry, coldRetry), roundTrip, leastRetry)
+	default:
 		// All cells must admit it: the one that takes longest decides.
 		for i := range m.cells {
 			if o := l.view(m, i, v.At, n, roundTrip); o.Retry > view.Retry {
 				v.Cell, view = i, o
 			}
 		}
-		view.Retry = max(view.Retry, roundTrip, leastRetry)
-		view.Reset = max(view.Reset, view.Retry)
+		d.RetryAfter = max(view.Retry, roundTrip, leastRetry)
 	}
 	q := m.quotas[v.Cell]
 	q.tally.add(countOf(d.Reason))
-	d.Quota, d.Limit, d.Remaining, d.Reset, d.RetryAfter = q.ID, view.Limit, view.Remaining, view.Reset, view.Retry
+	d.Quota, d.Limit, d.Remaining, d.Reset = q.ID, view.Limit, view.Remaining, max(view.Reset, d.RetryAfter)
 	return d
 }
+
+// coldRetry is when to ask again about a bucket of which nothing is known here:
+// by then there was another attempt to reach a coordinator.
+const coldRetry = longPause
 
 // leastRetry keeps a denial's hint above 0.
 const leastRetry = time.Millisecond

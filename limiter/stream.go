@@ -90,6 +90,7 @@ func (s *stream) hello(pieces []lease.Hello) error {
 		if err := s.Send(m); err != nil {
 			return s.why(err)
 		}
+		s.watch.Reset(s.clock.Real(silence)) // a long Hello is no silence
 	}
 	return nil
 }
