@@ -74,6 +74,10 @@ func (c *Clock) Moment() lease.Moment {
 // up: whoever waits that long has waited for d.
 func (c *Clock) Real(d time.Duration) time.Duration { return c.scale.down(d) }
 
+// Scaled returns how far this clock moves while d of real time passes, rounded
+// down.
+func (c *Clock) Scaled(d time.Duration) time.Duration { return c.scale.up(d) }
+
 // After is time.After for a duration of this clock. Like every timer of Go it
 // stands still while the machine is suspended; who must not act on time that
 // passed unnoticed asks Mono.

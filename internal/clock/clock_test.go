@@ -16,7 +16,7 @@ func TestSpeedOneIsExact(t *testing.T) {
 	c := New(1)
 	for _, d := range []time.Duration{0, 1, -5, time.Hour, math.MaxInt64, 1<<53 + 1} {
 		assert.Equal(t, d, c.Real(d))
-		assert.Equal(t, d, c.scale.up(d))
+		assert.Equal(t, d, c.Scaled(d))
 	}
 	assert.WithinDuration(t, time.Now(), c.Wall(), time.Second)
 	assert.Zero(t, New(1).Speed()-1)
@@ -25,7 +25,7 @@ func TestSpeedOneIsExact(t *testing.T) {
 func TestSpeedScalesBothWays(t *testing.T) {
 	c := New(20)
 	assert.Equal(t, 50*time.Millisecond, c.Real(time.Second))
-	assert.Equal(t, time.Second, c.scale.up(50*time.Millisecond))
+	assert.Equal(t, time.Second, c.Scaled(50*time.Millisecond))
 	assert.Equal(t, time.Duration(1), c.Real(1), "rounded up: nothing waits too short")
 	slow := New(0.5)
 	assert.Equal(t, 2*time.Second, slow.Real(time.Second))

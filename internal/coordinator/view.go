@@ -1,0 +1,82 @@
+package coordinator
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/a1009580/leasehold/lease"
+)
+
+// view is what a term shows of itself: a copy that the loop makes now and then,
+// so that whoever looks never disturbs it. It does not change.
+type view struct {
+	at       time.Duration // the clock's Mono
+	epoch    lease.Epoch
+	booted   bool
+	policy   lease.PolicyRecord
+	stats    lease.Stats
+	quotas   []lease.QuotaStats
+	sessions []sessionView
+	queued   int // transactions that wait or are on their way
+}
+
+type sessionView struct {
+	Region    string `json:"region"`
+	Node      string `json:"node"`
+	Holder    string `json:"holder"`
+	Session   uint64 `json:"session"`
+	Greeted   bool   `json:"greeted"`
+	SinceMS   int64  `json:"since_ms"`
+	SilenceMS int64  `json:"silence_ms"`
+}
+
+// viewTime is how old a view may get, by the clock.
+const viewTime = 100 * time.Millisecond
+
+// publish makes a view. The loop calls it.
+func (t *term) publish(now lease.Moment) {
+	t.shown = now.Mono
+	v := &view{
+		at: now.Mono, epoch: t.ledger.Epoch(), booted: t.booted.Load(), policy: t.ledger.Policy(),
+		queued: t.flying + len(t.waiting),
+	}
+	v.stats, v.quotas = t.ledger.Snapshot()
+	for n, c := range t.talks {
+		if c.holder.Region == "" {
+			continue // its Hello has not come
+		}
+		v.sessions = append(v.sessions, sessionView{
+			Region: c.holder.Region, Node: c.holder.Node, Holder: c.holder.String(), Session: n, Greeted: c.greeted.Load(),
+			SinceMS: (now.Mono - c.since).Milliseconds(), SilenceMS: (now.Mono - time.Duration(c.heard.Load())).Milliseconds(),
+		})
+	}
+	slices.SortFunc(v.sessions, func(a, b sessionView) int {
+		return cmp.Or(cmp.Compare(a.Region, b.Region), cmp.Compare(a.Node, b.Node), cmp.Compare(a.Session, b.Session))
+	})
+	t.view.Store(v)
+	t.count(v)
+}
+
+// count tells the counters what was added since the last view.
+func (t *term) count(v *view) {
+	for i := range v.quotas {
+		q := &v.quotas[i]
+		t.metrics.granted.WithLabelValues(q.Quota).Add(float64(q.Granted - t.counted[q.Quota]))
+		t.counted[q.Quota] = q.Granted
+	}
+	t.metrics.refused.Add(float64(v.stats.Refused - t.seen.Refused))
+	t.metrics.overspent.Add(float64(v.stats.Malformed - t.seen.Malformed))
+	t.metrics.notWritten.Add(float64(v.stats.NotWritten - t.seen.NotWritten))
+	t.seen = v.stats
+}
+
+// current returns the term and its view, and false when this process does not
+// lead.
+func (s *Server) current() (*term, *view, bool) {
+	t := s.term.Load()
+	if t == nil {
+		return nil, nil, false
+	}
+	return t, t.view.Load(), true
+}
