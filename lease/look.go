@@ -6,11 +6,13 @@ import (
 	"github.com/a1009580/leasehold/bucket"
 )
 
-// Outlook is what a cell can tell a user at one moment. Its figures are those of
-// this region: what others hold is not known here.
+// Outlook is what a cell can tell a user at one moment. What other regions hold
+// is not known here.
 type Outlook struct {
-	// Remaining is what could be admitted here now, from lease and floor
-	// together: never below 0, never above Limit.
+	// Remaining is what lease and floor hold here and, for a request that was
+	// admitted, what the coordinator had left when it last told: a lease is a
+	// small part of what its bucket would give. It is never below 0 and never
+	// above Limit.
 	Remaining int64
 	// Limit is the most that the bucket can hold.
 	Limit int64
@@ -28,11 +30,11 @@ type Outlook struct {
 	Windowed bool
 }
 
-// Outlook looks at a cell on behalf of a request of a cost; 0 asks for 1.
-// roundTrip is the measured way to the coordinator and back. It changes
+// Outlook looks at a cell on behalf of a request of a cost, 0 asking for 1, that
+// was admitted or not. roundTrip is the measured way to the coordinator and back. It changes
 // nothing that can be seen, so that peek and take agree. It may be called
 // concurrently.
-func (c *Cell) Outlook(now time.Duration, cost int64, roundTrip time.Duration) Outlook {
+func (c *Cell) Outlook(now time.Duration, cost int64, admitted bool, roundTrip time.Duration) Outlook {
 	t := c.quota.terms.Load()
 	o := Outlook{Limit: t.Burst, Most: c.quota.most(), Windowed: t.Windowed}
 	if t.Windowed {
@@ -42,9 +44,13 @@ func (c *Cell) Outlook(now time.Duration, cost int64, roundTrip time.Duration) O
 	if l := c.lease.Load(); l != nil && now < time.Duration(l.deadline.Load()) {
 		o.Remaining = max(0, l.available.Load())
 	}
-	o.Remaining = min(o.Limit, o.Remaining+max(0, floor.Level))
+	o.Remaining += max(0, floor.Level)
+	if admitted {
+		o.Remaining += c.poolHeard(now, t)
+	}
+	o.Remaining = min(o.Limit, o.Remaining)
 	missing := max(cost, 1) - o.Remaining
-	short := missing > 0 && cost <= o.Most
+	short := !admitted && missing > 0 && cost <= o.Most
 	if t.Windowed {
 		o.Reset = c.windowLeft(now)
 		if short && o.Reset > 0 {
@@ -58,6 +64,16 @@ func (c *Cell) Outlook(now time.Duration, cost int64, roundTrip time.Duration) O
 	}
 	o.Reset = max(o.Reset, o.Retry)
 	return o
+}
+
+// poolHeard is what the coordinator had left when it last told, 0 if that was
+// longer ago than a lease or nobody is there to give it.
+func (c *Cell) poolHeard(now time.Duration, t *Terms) int64 {
+	n := c.hint.Load()
+	if n == nil || now-n.at > t.TTL || c.windowOver(now) || !c.owner.live.Load() {
+		return 0
+	}
+	return n.pool
 }
 
 // floorNow is the cell's part of the floor, brought up to now; it is zero

@@ -49,11 +49,11 @@ func tenPerSecond() lease.Terms {
 
 func TestOutlookOfWhatIsNotKnown(t *testing.T) {
 	l := newLooker(t, tenPerSecond())
-	o := l.cell.Outlook(l.now, 5, 30*time.Millisecond)
+	o := l.cell.Outlook(l.now, 5, false, 30*time.Millisecond)
 	assert.Equal(t, lease.Outlook{Limit: 100, Most: 100, Reset: 10 * time.Second, Retry: 500 * time.Millisecond}, o, "when 5 accrued")
-	o = l.cell.Outlook(l.now, 1, 300*time.Millisecond)
+	o = l.cell.Outlook(l.now, 1, false, 300*time.Millisecond)
 	assert.Equal(t, 300*time.Millisecond, o.Retry, "no answer can come sooner")
-	o = l.cell.Outlook(l.now, 101, 0)
+	o = l.cell.Outlook(l.now, 101, false, 0)
 	assert.Zero(t, o.Retry, "never")
 }
 
@@ -61,17 +61,19 @@ func TestOutlookOfALease(t *testing.T) {
 	l := newLooker(t, tenPerSecond())
 	l.grant(lease.Grant{Granted: 40, TTL: 5 * time.Second, Pool: 60})
 	require.Equal(t, lease.Admitted, l.take(10))
-	o := l.cell.Outlook(l.now, 1, 0)
+	o := l.cell.Outlook(l.now, 1, false, 0)
 	assert.Equal(t, lease.Outlook{Remaining: 30, Limit: 100, Most: 100, Reset: 7 * time.Second}, o)
-	assert.Equal(t, 500*time.Millisecond, l.cell.Outlook(l.now, 35, 0).Retry)
+	assert.Equal(t, 500*time.Millisecond, l.cell.Outlook(l.now, 35, false, 0).Retry)
+	assert.Equal(t, lease.Outlook{Remaining: 90, Limit: 100, Most: 100, Reset: time.Second}, l.cell.Outlook(l.now, 1, true, 0),
+		"with what the coordinator has left")
 	l.now += 5 * time.Second
-	assert.Zero(t, l.cell.Outlook(l.now, 1, 0).Remaining, "it ran out")
+	assert.Zero(t, l.cell.Outlook(l.now, 1, false, 0).Remaining, "it ran out")
 }
 
 func TestOutlookByTheCoordinatorsWord(t *testing.T) {
 	l := newLooker(t, tenPerSecond())
 	l.grant(lease.Grant{TTL: 5 * time.Second, Wait: 3 * time.Second})
-	at := func(cost int64) time.Duration { return l.cell.Outlook(l.now, cost, 0).Retry }
+	at := func(cost int64) time.Duration { return l.cell.Outlook(l.now, cost, false, 0).Retry }
 	assert.Equal(t, 3*time.Second, at(30))
 	assert.Equal(t, 100*time.Millisecond, at(1), "one accrues sooner than what was asked")
 	assert.Equal(t, 4*time.Second, at(40), "more than what was asked")
@@ -88,25 +90,26 @@ func TestOutlookByTheFloor(t *testing.T) {
 	l.grant(lease.Grant{TTL: 5 * time.Second, Wait: 10 * time.Second},
 		lease.FloorGrant{Quota: "q", Grant: 1, Tokens: 10, Burst: 10, TTL: 10 * time.Minute, Echo: l.now})
 	l.now += 4500 * time.Millisecond
-	o := l.cell.Outlook(l.now, 1, 0)
+	o := l.cell.Outlook(l.now, 1, false, 0)
 	assert.Equal(t, int64(4), o.Remaining, "one a second")
 	require.Equal(t, lease.Admitted, l.take(4))
-	assert.Equal(t, 100*time.Millisecond, l.cell.Outlook(l.now, 1, 0).Retry, "the whole rate could come here")
+	assert.Equal(t, 100*time.Millisecond, l.cell.Outlook(l.now, 1, false, 0).Retry, "the whole rate could come here")
+	assert.Zero(t, l.cell.Outlook(l.now, 1, true, 0).Remaining)
 	l.h.Disconnected()
-	assert.Equal(t, 500*time.Millisecond, l.cell.Outlook(l.now, 1, 0).Retry, "the floor's alone")
-	assert.Equal(t, 2500*time.Millisecond, l.cell.Outlook(l.now, 3, 0).Retry)
+	assert.Equal(t, 500*time.Millisecond, l.cell.Outlook(l.now, 1, false, 0).Retry, "the floor's alone")
+	assert.Equal(t, 2500*time.Millisecond, l.cell.Outlook(l.now, 3, false, 0).Retry)
 }
 
 func TestOutlookOfAWindow(t *testing.T) {
 	windows, err := bucket.FixedWindows(time.Minute)
 	require.NoError(t, err)
 	l := newLooker(t, lease.Terms{Quota: "q", Tokens: 20, Windowed: true, Windows: windows, TTL: 5 * time.Second})
-	assert.Equal(t, lease.Outlook{Limit: 20, Most: 20, Windowed: true}, l.cell.Outlook(l.now, 1, 0), "its end is not known")
+	assert.Equal(t, lease.Outlook{Limit: 20, Most: 20, Windowed: true}, l.cell.Outlook(l.now, 1, false, 0), "its end is not known")
 	l.grant(lease.Grant{Granted: 1, TTL: 40 * time.Second})
-	assert.Equal(t, lease.Outlook{Remaining: 1, Limit: 20, Most: 20, Windowed: true, Reset: 40 * time.Second}, l.cell.Outlook(l.now, 1, 0))
+	assert.Equal(t, lease.Outlook{Remaining: 1, Limit: 20, Most: 20, Windowed: true, Reset: 40 * time.Second}, l.cell.Outlook(l.now, 1, false, 0))
 	require.Equal(t, lease.Admitted, l.take(1))
 	l.now += 10 * time.Second
-	o := l.cell.Outlook(l.now, 1, 0)
+	o := l.cell.Outlook(l.now, 1, false, 0)
 	assert.Equal(t, 30*time.Second, o.Reset)
 	assert.Equal(t, 30*time.Second, o.Retry)
 	assert.Equal(t, lease.Exhausted, l.take(1))

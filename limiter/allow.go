@@ -112,7 +112,7 @@ func (l *Limiter) answer(m *matched, v lease.Verdict, n int64) Decision {
 		for _, q := range m.quotas {
 			q.tally.add(countAllowed)
 		}
-		view := l.view(m, v.Cell, v.At, n, roundTrip)
+		view := l.view(m, v, v.Cell, n, roundTrip)
 		return Decision{
 			Allowed: true, Reason: WithinQuota, Quota: m.quotas[v.Cell].ID,
 			Limit: view.Limit, Remaining: view.Remaining, Reset: view.Reset,
@@ -124,7 +124,7 @@ func (l *Limiter) answer(m *matched, v lease.Verdict, n int64) Decision {
 // deny says why a request was not admitted, and when to try again.
 func (l *Limiter) deny(m *matched, v lease.Verdict, n int64, roundTrip time.Duration) Decision {
 	d := Decision{Reason: l.reason(v.Outcome)}
-	view := l.view(m, v.Cell, v.At, n, roundTrip)
+	view := l.view(m, v, v.Cell, n, roundTrip)
 	switch {
 	case d.Reason == Impossible:
 		d.Most = view.Most
@@ -135,7 +135,7 @@ func (l *Limiter) deny(m *matched, v lease.Verdict, n int64, roundTrip time.Dura
 	default:
 		// All cells must admit it: the one that takes longest decides.
 		for i := range m.cells {
-			if o := l.view(m, i, v.At, n, roundTrip); o.Retry > view.Retry {
+			if o := l.view(m, v, i, n, roundTrip); o.Retry > view.Retry {
 				v.Cell, view = i, o
 			}
 		}
@@ -156,13 +156,14 @@ const leastRetry = time.Millisecond
 
 // view looks at one of the cells. Of a window whose end no grant told yet, the
 // clock of the wall tells it.
-func (l *Limiter) view(m *matched, i int, at time.Duration, n int64, roundTrip time.Duration) lease.Outlook {
-	view := m.cells[i].Outlook(at, n, roundTrip)
+func (l *Limiter) view(m *matched, v lease.Verdict, i int, n int64, roundTrip time.Duration) lease.Outlook {
+	admitted := v.Outcome == lease.Admitted
+	view := m.cells[i].Outlook(v.At, n, admitted, roundTrip)
 	if view.Windowed && view.Reset == 0 {
 		w, wall := m.quotas[i].Windows(), l.clock.Wall()
 		_, end := w.Bounds(w.Index(wall))
 		view.Reset = end.Sub(wall)
-		if view.Remaining < max(n, 1) && n <= view.Most {
+		if !admitted && view.Remaining < max(n, 1) && n <= view.Most {
 			view.Retry = max(view.Reset, roundTrip)
 		}
 		view.Reset = max(view.Reset, view.Retry)

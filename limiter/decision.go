@@ -10,8 +10,10 @@ type Decision struct {
 	// one with the fewest tokens left. It is empty if none matched.
 	Quota string
 	// Limit is the most tokens that the quota's bucket can hold, Remaining how
-	// many of them this region could admit now: 0 <= Remaining <= Limit. Both
-	// are 0 without a bucket.
+	// many it could still admit as far as is known here: 0 <= Remaining <= Limit.
+	// For an admitted request these are the tokens of this region and those
+	// that the coordinator had left when it last told; for a denied one they
+	// are those of this region. Both are 0 without a bucket.
 	Limit     int64
 	Remaining int64
 	// Reset is how long until the bucket is whole again if nothing is admitted

@@ -67,7 +67,7 @@ func (l *Limiter) waitOnce(ctx context.Context, s *scratch, n int64) (again bool
 		case lease.Impossible, lease.Invalid:
 			q := s.quotas[v.Cell]
 			q.tally.add(countImpossible)
-			return false, &ImpossibleError{Quota: q.ID, Cost: n, Most: s.cells[v.Cell].Outlook(v.At, n, 0).Most}
+			return false, &ImpossibleError{Quota: q.ID, Cost: n, Most: s.cells[v.Cell].Outlook(v.At, n, false, 0).Most}
 		case lease.Exhausted, lease.Cold:
 		}
 		if v.Cell != watched {
@@ -98,5 +98,5 @@ const (
 
 // nap is how long a waiter sleeps if no grant wakes it.
 func (l *Limiter) nap(s *scratch, v lease.Verdict, n int64) time.Duration {
-	return min(max(s.cells[v.Cell].Outlook(v.At, n, 0).Retry, leastNap), longNap)
+	return min(max(s.cells[v.Cell].Outlook(v.At, n, false, 0).Retry, leastNap), longNap)
 }
