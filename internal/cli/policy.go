@@ -1,0 +1,113 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/a1009580/leasehold/policy"
+)
+
+// NewPolicy returns the commands about policy files.
+func NewPolicy() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "policy",
+		Short:   "Check policy files, and tell two apart",
+		Example: "  leasehold policy check policy.yaml\n  leasehold policy diff old.yaml new.yaml",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newPolicyCheck(), newPolicyDiff())
+	return cmd
+}
+
+func newPolicyCheck() *cobra.Command {
+	var roundTrip, reportInterval time.Duration
+	cmd := &cobra.Command{
+		Use:   "check FILE",
+		Short: "Say what is wrong with a policy, and what may surprise",
+		Long: `Check reads a policy as the coordinator does. Every problem is told with file,
+line and column on standard error, and the exit code is 2. What is valid and may
+still surprise is told as a warning, and the exit code is 0.`,
+		Example: "  leasehold policy check policy.yaml\n  leasehold policy check --round-trip 150ms - < policy.yaml",
+		Args:    exactly(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			set, err := readPolicy(cmd, args[0])
+			if err != nil {
+				return err
+			}
+			out := cmd.OutOrStdout()
+			for _, w := range set.Warnings(roundTrip, reportInterval) {
+				fmt.Fprintf(out, "%s:%d:%d: warning: %s: %s\n", args[0], w.Line, w.Column, w.Quota, w.Text)
+			}
+			quotas := 0
+			for _, d := range set.Domains {
+				quotas += len(d.Quotas)
+			}
+			sum := set.Fingerprint()
+			fmt.Fprintf(out, "%s: valid: domains %d, quotas %d, fingerprint %x\n", args[0], len(set.Domains), quotas, sum[:6])
+			return nil
+		},
+	}
+	cmd.Flags().DurationVar(&roundTrip, "round-trip", 200*time.Millisecond, "longest `time` from a region to the coordinator and back, for warnings")
+	cmd.Flags().DurationVar(&reportInterval, "report-interval", 100*time.Millisecond, "`time` between reports, for warnings")
+	return cmd
+}
+
+func newPolicyDiff() *cobra.Command {
+	return &cobra.Command{
+		Use:   "diff OLD NEW",
+		Short: "Tell in words what changes between two policies",
+		Long: `Diff prints one line for each change that NEW makes to OLD, and nothing when both
+mean the same. The exit code is 2 when one of them is not valid.`,
+		Example: "  leasehold policy diff old.yaml new.yaml",
+		Args:    exactly(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			before, err := readPolicy(cmd, args[0])
+			if err != nil {
+				return err
+			}
+			after, err := readPolicy(cmd, args[1])
+			if err != nil {
+				return err
+			}
+			for _, c := range policy.Diff(before, after) {
+				fmt.Fprintf(cmd.OutOrStdout(), "%-8s %v\n", c.Kind, c)
+			}
+			return nil
+		},
+	}
+}
+
+// exactly asks for n arguments, by a usage error.
+func exactly(n int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		return WithCode(Usage, cobra.ExactArgs(n)(cmd, args))
+	}
+}
+
+// readPolicy reads a policy file, or standard input for "-". Its problems are
+// told one a line, as editors and scripts want them.
+func readPolicy(cmd *cobra.Command, path string) (*policy.Set, error) {
+	var data []byte
+	var err error
+	if path == "-" {
+		data, err = io.ReadAll(io.LimitReader(cmd.InOrStdin(), policy.MaxBytes+1))
+	} else {
+		data, err = os.ReadFile(path)
+	}
+	if err != nil {
+		return nil, WithCode(Usage, err)
+	}
+	set, err := policy.Parse(path, data)
+	var problems policy.Errors
+	if errors.As(err, &problems) {
+		fmt.Fprintln(cmd.ErrOrStderr(), problems)
+		return nil, Usagef("%s is not a valid policy (problems: %d)", path, len(problems))
+	}
+	return set, err
+}
