@@ -5,7 +5,6 @@ import (
 	"context"
 	"net"
 	"net/http"
-	"path/filepath"
 	"regexp"
 	"sync"
 	"testing"
@@ -31,7 +30,7 @@ func TestRegionalRefusesWhatItCannotUse(t *testing.T) {
 		{append(sound, "--http", busy.Addr().String()), Failure, "--http " + busy.Addr().String() + ": the address is in use"},
 		{append(sound, "--listen", "nonsense"), Usage, "--listen nonsense"},
 		{append(sound, "--cold-wait", "2h"), Usage, `ColdWait "2h0m0s"`},
-		{append(sound, "--data-dir", filepath.Join("/dev/null", "x")), Usage, "DataDir"},
+		{append(sound, "--data-dir", "/dev/null/x"), Usage, "DataDir"},
 		{append(sound, "--log-level", "loud"), Usage, "--log-level"},
 	} {
 		var out, errs bytes.Buffer

@@ -26,6 +26,8 @@ func (s *Server) handleCheck(read func(*http.Request) (checkRequest, error)) htt
 	return func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		patience := http.NewResponseController(w)
+		_ = patience.SetReadDeadline(began.Add(bodyTimeout)) // where there is a connection
 		deny, err := denialStatus(r)
 		if err != nil {
 			writeProblem(w, http.StatusBadRequest, err)
@@ -36,6 +38,7 @@ func (s *Server) handleCheck(read func(*http.Request) (checkRequest, error)) htt
 			writeProblem(w, badRequestStatus(err), err)
 			return
 		}
+		_ = patience.SetReadDeadline(time.Time{})
 		d, err := s.limiter.AllowN(r.Context(), limiter.Request{Domain: q.domain, Descriptor: q.descriptor}, q.cost)
 		s.metrics.http.Observe(time.Since(began).Seconds())
 		if err != nil {

@@ -1,6 +1,7 @@
 package regional
 
 import (
+	"log/slog"
 	"net/http"
 	"net/http/pprof"
 	"time"
@@ -11,12 +12,14 @@ import (
 const (
 	// maxBody is the most bytes of a request's body.
 	maxBody = 64 << 10
+	// bodyTimeout is how long the body of a check may take to come.
+	bodyTimeout = 10 * time.Second
 	// maxHeader is the most bytes of a request's line and headers.
 	maxHeader = 64 << 10
 )
 
-// newHTTP returns the HTTP server. It has no time limit for answers: a profile
-// takes as long as it was asked to.
+// newHTTP returns the HTTP server. It has no limits of time beside those of
+// headers and of checks' bodies: a profile takes as long as it was asked to.
 func (s *Server) newHTTP() *http.Server {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/check", s.handleCheck(readQuery))
@@ -32,7 +35,7 @@ func (s *Server) newHTTP() *http.Server {
 	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 	return &http.Server{
-		Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 15 * time.Second, IdleTimeout: 2 * time.Minute,
-		MaxHeaderBytes: maxHeader,
+		Handler: mux, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: maxHeader,
+		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 	}
 }
