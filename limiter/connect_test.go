@@ -399,3 +399,27 @@ func TestEveryAddressIsTried(t *testing.T) {
 		assert.Equal(t, "passthrough:///c", l.Status().Coordinator)
 	})
 }
+
+func TestAConnectionThatTakesNothingMoreHoldsUpNoDecision(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := limitertest.New(t, limitertest.Options{Policy: perKey(ample)})
+		l := region(t, c, func(o *limiter.Options) { o.ColdWait = -1 })
+		ready(t, l)
+		c.SetFaults(limitertest.Faults{Frozen: true})
+		for range 20 { // far more than a stream's window of 64 KiB
+			began := time.Now()
+			for i := range 1000 {
+				assert.False(t, allow(t, l, key(strings.Repeat("k", 500)+string(rune('A'+i))), 1).Allowed)
+			}
+			assert.Zero(t, time.Since(began))
+			time.Sleep(250 * time.Millisecond)
+		}
+		assert.False(t, l.Connected(), "the silence was noticed")
+		c.SetFaults(limitertest.Faults{})
+		time.Sleep(5 * time.Second)
+		assert.True(t, l.Connected())
+		allow(t, l, key("a"), 1)
+		time.Sleep(time.Second)
+		assert.True(t, allow(t, l, key("a"), 1).Allowed)
+	})
+}
