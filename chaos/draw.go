@@ -105,7 +105,7 @@ func (c *Config) terms(r *rng, name string, windowed bool) lease.Terms {
 	}
 	if windowed {
 		t.Windowed, t.Tokens = true, r.spread(1, 300)
-		t.Windows, _ = bucket.FixedWindows(pick[time.Duration](r, 500, 1000, 2000, 3000) * time.Millisecond)
+		t.Windows, _ = bucket.FixedWindows(pick[time.Duration](r, 1000, 2000, 3000) * time.Millisecond)
 		return t
 	}
 	t.Per = pick(r, time.Second, time.Second, 100*time.Millisecond)

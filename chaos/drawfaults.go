@@ -77,7 +77,7 @@ func (c *Config) drawClients(r *rng) {
 			for k := range c.Keys {
 				c.Clients = append(c.Clients, Client{
 					Region: i, Cells: []Cell{{q, k}}, From: c.Duration,
-					Every: 333 * time.Millisecond, Burst: 1, MinCost: 1, MaxCost: 1,
+					Every: 277 * time.Millisecond, Burst: 1, MinCost: 1, MaxCost: 1,
 				})
 			}
 		}

@@ -82,7 +82,7 @@ func (w *World) judgeLiveness() {
 					served++
 				}
 			}
-			enough := t.Tokens >= 2*n && (t.Windowed || t.Burst >= 3*n+floorBursts(t.Floors))
+			enough := t.Windowed && t.Tokens >= 20*n || !t.Windowed && t.Tokens >= 2*n && t.Burst >= 3*n+floorBursts(t.Floors)
 			if w.poolDry(&t) {
 				continue
 			}

@@ -13,6 +13,7 @@ import (
 func (l *Ledger) boot() {
 	next := l.cluster
 	next.Longest = max(next.Longest, l.longestTerms())
+	next.Levels = l.levels()
 	l.shrinkAt = l.settles
 	l.send(flight{kind: flightBoot, cluster: next}, []Write{
 		{Key: clusterKey, Value: next.encode(), Expect: l.clusRev},
@@ -28,8 +29,8 @@ func (l *Ledger) tidyCluster(now Moment) {
 	if now.Mono >= l.shrinkAt {
 		next.Longest = l.longestTerms()
 	}
-	if now.Mono >= l.fills {
-		next.Distrust = false
+	if now.Mono >= l.settles && l.grown(now.Mono) {
+		next.Distrust, next.Levels = false, l.levels()
 	}
 	if next == l.cluster || l.tidying() || !l.granting(now) {
 		return
@@ -89,6 +90,7 @@ func (l *Ledger) SetPolicy(record PolicyRecord, terms []Terms) bool {
 	for i := range terms {
 		next.Longest = max(next.Longest, terms[i].TTL)
 	}
+	next.Levels = l.levels()
 	l.send(flight{kind: flightPolicy, cluster: next}, []Write{
 		{Key: clusterKey, Value: next.encode(), Expect: l.clusRev},
 		{Key: policyKey, Value: record.encode(), Expect: l.polRev},
@@ -159,9 +161,11 @@ func (l *Ledger) replaceTerms(now Moment, q *quota, t *Terms) {
 			free[b] = b.free()
 		}
 	}
+	l.mature(now.Mono, q)
 	q.terms, q.removed = *t, false
 	if old.Per != t.Per {
 		q.meter = bucket.NewMeter(now.Mono, t.Rate())
+		q.newborn.rem, q.newborn.mark = q.meter.Rate().Carry(q.newborn.rem, old), q.meter.Mark(now.Mono)
 	}
 	l.arrangeFloors(now, q)
 	for b, before := range free {

@@ -91,14 +91,15 @@ func (l *Ledger) record(b *book) record {
 
 // born says that b is as if it had never been used, so that its record may be
 // deleted (law 12).
-func (b *book) born() bool {
+func (l *Ledger) born(now Moment, b *book) bool {
 	if b.pending > 0 || b.outstanding() > 0 || len(b.accounts) > 0 || b.queued || b.hungry {
 		return false
 	}
 	if b.quota.terms.Windowed {
 		return b.used == b.chunk && b.window > b.quota.window.Spoiled
 	}
-	return b.pool+b.chunk == b.quota.capacity
+	l.mature(now.Mono, b.quota)
+	return b.pool+b.chunk >= b.quota.newborn.pool
 }
 
 // pack puts the books that wait to be written into transactions.

@@ -56,6 +56,10 @@ func (l *Ledger) openQuota(q *quota, now Moment) {
 		l.disownFloors(q)
 	}
 	l.arrangeFloors(now, q)
+	q.newborn = newborn{pool: q.capacity, mark: q.meter.Mark(now.Mono)}
+	if level, known := l.cluster.level(q.terms.Quota); known {
+		q.newborn.fit(level)
+	}
 	l.openWindow(now, q)
 }
 
@@ -100,6 +104,7 @@ func (l *Ledger) refloor(now Moment, q *quota) {
 		q.capacity = q.terms.Tokens
 		return
 	}
+	l.mature(now.Mono, q)
 	rate, burst := q.terms.Tokens, q.terms.Burst
 	for i := range q.slots {
 		s := &q.slots[i]
@@ -112,6 +117,7 @@ func (l *Ledger) refloor(now Moment, q *quota) {
 	}
 	q.meter.SetTokens(now.Mono, max(0, rate))
 	q.capacity = max(0, burst)
+	q.newborn.fit(q.capacity)
 }
 
 // claimFloors takes over what a holder says it owns, if the books agree.
@@ -171,6 +177,14 @@ func (l *Ledger) freeFloors(now Moment, holder int32) {
 // freeFloor ends the ownership of a slot whose owner surely stopped.
 func (l *Ledger) freeFloor(now Moment, q *quota, i int32) {
 	f := &q.slots[i]
+	if f.owner.Burst > f.terms.Burst {
+		// The capacity grows now: what accrued above the old one is lost (law 1).
+		for _, b := range l.order {
+			if b.quota == q {
+				l.settle(now, b)
+			}
+		}
+	}
 	f.owned, f.owner.Free = false, true
 	l.refloor(now, q)
 	l.writeFloor(q, i)

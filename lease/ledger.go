@@ -63,7 +63,7 @@ type Ledger struct {
 
 	began    time.Duration
 	settles  time.Duration // when what older leaders left is surely dead
-	fills    time.Duration // when every bucket would have filled since began
+	awake    bool          // newborns grow again after a lost past
 	until    time.Duration // the leadership is sure until then
 	revision int64         // the highest of the store that was seen
 	booted   bool          // the first transaction is committed
@@ -154,12 +154,8 @@ func NewLedger(cfg Config, b Begin) (*Ledger, error) {
 	}
 	longest := l.cluster.Longest
 	l.settles = b.Now.Mono + cfg.Drift.Outlast(cfg.ElectionTTL+max(longest, l.longestTerms()))
-	l.fills = l.settles
 	for _, q := range l.quotas {
 		l.openQuota(q, b.Now)
-		if full, ok := q.terms.Rate().TimeFor(q.terms.Burst, 0); ok && !q.terms.Windowed {
-			l.fills = max(l.fills, b.Now.Mono+full)
-		}
 	}
 	l.boot()
 	return l, nil
@@ -268,6 +264,7 @@ type quota struct {
 	rolling   bool  // a transaction that opens a window is in flight
 	slots     []slot
 	capacity  int64
+	newborn   newborn
 	books     Books
 	stock     Stock
 	buckets   int

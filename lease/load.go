@@ -112,7 +112,7 @@ func (l *Ledger) open(now Moment, b *book, e *Entry) error {
 	}
 	b.state = bookOpen
 	if e == nil || r.Epoch.History < l.cluster.Since {
-		l.bear(b)
+		l.bear(now, b)
 	} else {
 		l.inherit(b, r)
 	}
@@ -141,9 +141,10 @@ func (l *Ledger) unstash(now Moment, b *book) {
 	}
 }
 
-// bear fills a book that has no record of this history: full, or as much as
-// has surely come in since a lost past (law 13).
-func (l *Ledger) bear(b *book) {
+// bear fills a book that has no record of this history: as any that was
+// never used. Until the leases of a lost past have surely ended, all that it may
+// hold counts as leased (law 13).
+func (l *Ledger) bear(now Moment, b *book) {
 	q := b.quota
 	if q.terms.Windowed {
 		b.window, b.used = q.window.High, 0
@@ -152,9 +153,10 @@ func (l *Ledger) bear(b *book) {
 		}
 		return
 	}
-	b.mark = q.meter.Mark(l.began)
-	if !l.cluster.Distrust {
-		b.pool = q.capacity
+	l.mature(now.Mono, q)
+	b.pool, b.rem, b.mark = q.newborn.pool, q.newborn.rem, q.newborn.mark
+	if l.cluster.Distrust && now.Mono < l.settles {
+		b.inherits = q.capacity // what is leased of it, nobody knows
 	}
 }
 

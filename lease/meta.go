@@ -46,6 +46,8 @@ type clusterRecord struct {
 	// Distrust says that the store lost its past, and that the time since is
 	// not yet surely long enough for every bucket to have filled (law 13).
 	Distrust bool
+	// Levels are the levels of all newborns (levels).
+	Levels string
 }
 
 func (r *clusterRecord) encode() []byte {
@@ -54,6 +56,7 @@ func (r *clusterRecord) encode() []byte {
 	b = binary.AppendUvarint(b, r.History)
 	b = binary.AppendUvarint(b, uint64(r.Longest))
 	b = binary.AppendUvarint(b, r.Since)
+	b = appendString(b, r.Levels)
 	if r.Distrust {
 		return append(b, 1)
 	}
@@ -67,7 +70,7 @@ func decodeCluster(data []byte) (clusterRecord, error) {
 	}
 	r := clusterRecord{
 		Cluster: d.string(), History: d.uvarint(), Longest: time.Duration(d.amount()),
-		Since: d.uvarint(), Distrust: d.byte() == 1,
+		Since: d.uvarint(), Levels: d.string(), Distrust: d.byte() == 1,
 	}
 	return r, d.end()
 }

@@ -114,7 +114,7 @@ func (l *Ledger) sweep(now Moment, n int) {
 		l.settle(now, b)
 		l.closeEmpty(b)
 		b.quota.strands += l.stranded(b)
-		if !b.born() && !l.overdue(now, b) {
+		if !l.born(now, b) && !l.overdue(now, b) {
 			continue
 		}
 		if b.revision == 0 {
