@@ -61,7 +61,7 @@ func statusOf(err error) error {
 		return status.Error(codes.Aborted, err.Error())
 	case errors.Is(err, errStreams), errors.Is(err, errSlow):
 		return status.Error(codes.ResourceExhausted, err.Error())
-	case errors.Is(err, errHello), errors.Is(err, errSilent):
+	case errors.Is(err, errHello), errors.Is(err, errSilent), errors.Is(err, context.DeadlineExceeded):
 		return status.Error(codes.DeadlineExceeded, err.Error())
 	case errors.Is(err, errStepDown), errors.Is(err, errBooting), errors.Is(err, errDraining):
 		return status.Error(codes.Unavailable, err.Error())

@@ -1,7 +1,6 @@
 package coordinator
 
 import (
-	"errors"
 	"time"
 
 	"google.golang.org/grpc"
@@ -55,9 +54,6 @@ type service struct {
 func (v *service) Lease(stream pb.Coordinator_LeaseServer) error {
 	s := v.s
 	err := s.converse(stream)
-	if errors.Is(err, wire.ErrInvalid) {
-		s.metrics.malformed.Inc()
-	}
 	err = statusOf(err)
 	s.metrics.talks.WithLabelValues(status.Code(err).String()).Inc()
 	if code := status.Code(err); code != codes.OK && code != codes.Canceled && code != codes.FailedPrecondition {

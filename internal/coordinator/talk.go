@@ -126,16 +126,24 @@ func (c *talk) receive(ctx context.Context) {
 			c.end(nil)
 			return
 		case err != nil:
-			c.end(received(err))
+			c.refuse(received(err))
 			return
 		}
 		c.heard.Store(int64(c.t.clock.Mono()))
 		goodbye, err := c.take(ctx, m)
 		if err != nil || goodbye {
-			c.end(err)
+			c.refuse(err)
 			return
 		}
 	}
+}
+
+// refuse ends the talk because of what was received.
+func (c *talk) refuse(why error) {
+	if errors.Is(why, wire.ErrInvalid) {
+		c.t.metrics.malformed.Inc()
+	}
+	c.end(why)
 }
 
 // take decodes one message and gives it to the ledger.

@@ -50,9 +50,10 @@ type term struct {
 	talks    map[uint64]*talk // by session
 	waiting  []lease.Txn
 	flying   int
-	wanted   *rules // to be brought into force
-	changing *rules // being written
-	shown    time.Duration
+	wanted   *rules           // to be brought into force
+	changing *rules           // being written
+	shown    time.Duration    // when the last view was made
+	news     bool             // the next one should not wait
 	counted  map[string]int64 // tokens granted that the metrics know, by quota
 	seen     lease.Stats      // likewise
 }
@@ -191,7 +192,7 @@ func (t *term) carryOut() error {
 		}
 	}
 	t.noteBoot()
-	if now.Mono-t.shown >= viewTime {
+	if t.news || now.Mono-t.shown >= viewTime {
 		t.publish(now)
 	}
 	return r.Halt
@@ -203,7 +204,7 @@ func (t *term) noteBoot() {
 		return
 	}
 	t.booted.Store(true)
-	t.shown = 0
+	t.news = true
 	if !t.draining.Load() {
 		t.setServing(true)
 	}
@@ -216,7 +217,7 @@ func (t *term) changePolicy() {
 	if t.changing != nil && bytes.Equal(record.Policy, t.changing.canonical) {
 		t.log.Info("a new policy is in force", "revision", record.Revision, "quotas", len(t.changing.terms))
 		t.inForce.Store(t.changing)
-		t.changing = nil
+		t.changing, t.news = nil, true
 	}
 	if t.wanted == nil || t.changing != nil {
 		return

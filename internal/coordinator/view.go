@@ -36,7 +36,7 @@ const viewTime = 100 * time.Millisecond
 
 // publish makes a view. The loop calls it.
 func (t *term) publish(now lease.Moment) {
-	t.shown = now.Mono
+	t.shown, t.news = now.Mono, false
 	v := &view{
 		at: now.Mono, epoch: t.ledger.Epoch(), booted: t.booted.Load(), policy: t.ledger.Policy(),
 		queued: t.flying + len(t.waiting),
