@@ -188,6 +188,9 @@ func (c *Cell) floorLevel(now time.Duration) int64 {
 	if c.floorGrant != f {
 		c.floorGrant = f
 		c.floor = bucket.Empty(f.start, f.rate, f.burst)
+		if mutated("a floor starts full") {
+			c.floor = bucket.Full(f.start, f.rate, f.burst)
+		}
 	}
 	c.floor.Advance(now)
 	return c.floor.Level

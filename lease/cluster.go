@@ -26,7 +26,7 @@ func (l *Ledger) boot() {
 // have filled since.
 func (l *Ledger) tidyCluster(now Moment) {
 	next := l.cluster
-	if now.Mono >= l.shrinkAt {
+	if now.Mono >= l.shrinkAt || mutated("the longest lease lowered at once") {
 		next.Longest = l.longestTerms()
 	}
 	if now.Mono >= l.settles && l.grown(now.Mono) {
@@ -63,7 +63,7 @@ func (l *Ledger) lostHistory(h Hello) bool {
 		next := l.cluster
 		next.History = max(next.History, h.SeenEpoch.History) + 1
 		if !l.cfg.TrustStore {
-			next.Since, next.Distrust = next.History, true
+			next.Since, next.Distrust = next.History, !mutated("a wiped store born full")
 		}
 		l.retiring = true
 		l.send(flight{kind: flightHistory, cluster: next},
@@ -169,6 +169,9 @@ func (l *Ledger) replaceTerms(now Moment, q *quota, t *Terms) {
 	}
 	l.arrangeFloors(now, q)
 	for b, before := range free {
+		if mutated("Q changed by deltas") {
+			b.used = max(0, b.used-t.Tokens/2)
+		}
 		room := b.free() - before // of a window quota: its pool is the limit less what is used
 		q.books.Refilled += max(0, room)
 		q.books.Destroyed += max(0, -room)

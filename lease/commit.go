@@ -51,6 +51,9 @@ func (l *Ledger) debit(now Moment, b *book, tokens int64) {
 		b.pool -= tokens
 	}
 	b.pending = tokens
+	if mutated("a grant before its commit") {
+		b.chunk, b.pending = b.chunk+tokens, 0
+	}
 	b.publish(before)
 	l.store(b)
 }
@@ -68,6 +71,9 @@ func (l *Ledger) record(b *book) record {
 	r := record{
 		Epoch: l.epoch, Policy: l.policy.Revision, Window: b.window, Used: b.used, Pool: b.pool,
 		Chunk: b.chunk + b.pending, Inherits: b.inherits,
+	}
+	if mutated("an inherited chunk forgotten") {
+		r.Inherits = 0
 	}
 	add := func(h HolderID, tokens int64) {
 		for i := range r.Holders {
@@ -99,6 +105,9 @@ func (l *Ledger) born(now Moment, b *book) bool {
 		return b.used == b.chunk && b.window > b.quota.window.Spoiled
 	}
 	l.mature(now.Mono, b.quota)
+	if mutated("a record collected too early") {
+		return true
+	}
 	return b.pool+b.chunk >= b.quota.newborn.pool
 }
 

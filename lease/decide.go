@@ -57,11 +57,21 @@ func (c *Cell) fast(now func() time.Duration, cost int64) (Verdict, bool) {
 	if l == nil {
 		return Verdict{}, false
 	}
+	var early time.Duration
+	if mutated("now read before the take") {
+		early = now()
+	}
 	deadline, left, ok := l.take(cost)
 	if !ok {
 		return Verdict{}, false
 	}
-	at := now()
+	at := early
+	if !mutated("now read before the take") {
+		at = now()
+	}
+	if n := c.lease.Load(); mutated("the clock compared with a newer deadline") && n != nil {
+		deadline = time.Duration(n.deadline.Load())
+	}
 	if at >= deadline {
 		l.available.Add(cost) // undone into the same account (law 8)
 		return Verdict{}, false
@@ -127,6 +137,9 @@ func hold(now func() time.Duration, cells []*Cell, cost int64, held []heldTokens
 		if l := held[i].lease; l != nil {
 			deadlines[i] = time.Duration(l.deadline.Load())
 			held[i].leased = l.takeUpTo(want)
+			if mutated("a hold reported as spent") {
+				l.spent.Add(held[i].leased)
+			}
 		}
 	}
 	at := now()
@@ -173,6 +186,11 @@ func (c *Cell) short(at time.Duration, cost int64) Outcome {
 // finish spends what is held, or gives it back.
 func (h *heldTokens) finish(c *Cell, admitted bool) {
 	switch {
+	case mutated("a hold reported as spent") && h.lease != nil:
+		if !admitted {
+			h.lease.spent.Add(-h.leased)
+			h.lease.available.Add(h.leased)
+		}
 	case h.lease != nil && admitted:
 		h.lease.spent.Add(h.leased)
 	case h.lease != nil:

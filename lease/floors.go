@@ -193,7 +193,12 @@ func (l *Ledger) freeFloor(now Moment, q *quota, i int32) {
 // expireFloors frees the floors whose lease has surely ended.
 func (l *Ledger) expireFloors(now Moment, q *quota) {
 	for i := range q.slots {
-		if f := &q.slots[i]; f.owned && now.Mono >= f.until && !f.inFlight && l.granting(now) {
+		f := &q.slots[i]
+		ended := now.Mono >= f.until
+		if mutated("a floor given twice") {
+			ended = ended || f.told && now.Mono-f.toldAt > f.owner.TTL/3
+		}
+		if f.owned && ended && !f.inFlight && l.granting(now) {
 			l.freeFloor(now, q, int32(i))
 		}
 	}

@@ -61,10 +61,13 @@ func (l *Ledger) serveAccount(now Moment, b *book, a *account, t Target) (unmet 
 		return 0
 	}
 	ttl := l.ttl(now, b, a)
-	if ttl <= 0 || a.deaf(now.Mono, b.quota.terms.TTL) {
+	if ttl <= 0 || a.deaf(now.Mono, b.quota.terms.TTL) && !mutated("a deaf holder renewed") {
 		return 0
 	}
 	want := max(0, t.Hold-a.outstanding())
+	if t.Hold == 0 && mutated("a share of 0 means unlimited") {
+		want = b.chunk + b.free()
+	}
 	grant := min(want, b.chunk)
 	if need := a.ask.Need - a.outstanding(); need > 0 && grant < need && grant < want {
 		grant = 0 // a large cost is granted whole
@@ -75,7 +78,9 @@ func (l *Ledger) serveAccount(now Moment, b *book, a *account, t Target) (unmet 
 		renew, again = false, false // the limit was cut below what is leased
 	}
 	if grant > 0 || renew || again || a.untold {
-		b.chunk -= grant
+		if !b.inFlight || !mutated("apply that sets") {
+			b.chunk -= grant
+		}
 		a.granted += grant
 		l.stats.Granted += grant
 		b.quota.granted += grant

@@ -154,6 +154,9 @@ func NewLedger(cfg Config, b Begin) (*Ledger, error) {
 	}
 	longest := l.cluster.Longest
 	l.settles = b.Now.Mono + cfg.Drift.Outlast(cfg.ElectionTTL+max(longest, l.longestTerms()))
+	if mutated("a drop after the lease alone") {
+		l.settles -= cfg.Drift.Outlast(cfg.ElectionTTL)
+	}
 	for _, q := range l.quotas {
 		l.openQuota(q, b.Now)
 	}

@@ -167,6 +167,9 @@ func (l *Ledger) inherit(b *book, r record) {
 	b.window, b.used, b.pool = r.Window, r.Used, r.Pool
 	b.inherits = r.Inherits + r.Chunk
 	b.bounds = r.Holders
+	if mutated("a takeover from full buckets") {
+		b.pool = b.quota.capacity
+	}
 	b.mark = b.quota.meter.Mark(l.began)
 }
 

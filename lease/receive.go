@@ -10,7 +10,7 @@ import (
 // Grants takes one batch of a coordinator. It fails with ErrStale for a batch
 // of any session but the present one; then nothing was taken (law 9).
 func (h *Holder) Grants(now time.Duration, b GrantBatch) error {
-	if b.Session != h.session || !h.live.Load() {
+	if (b.Session != h.session || !h.live.Load()) && !mutated("no fence at the holder") {
 		return fmt.Errorf("%w: grants of session %v, this is %v", ErrStale, b.Session, h.session)
 	}
 	if b.Echo > 0 && b.Echo <= now {
@@ -54,6 +54,9 @@ func (h *Holder) grant(now time.Duration, g *Grant) {
 	if c == nil || g.Granted < 0 || g.Echo > now {
 		return
 	}
+	if mutated("a retry re-anchors the deadline") {
+		g.TTL += now - g.Echo
+	}
 	l := c.lease.Load()
 	switch {
 	case l != nil && g.Account == l.account:
@@ -80,6 +83,9 @@ func (h *Holder) raise(c *Cell, l *lease, g *Grant) {
 		l.granted = g.Granted
 		c.quota.credited += more
 		l.available.Add(more)
+		if mutated("one credit for each waiter") && c.changed != nil {
+			l.available.Add(more)
+		}
 	}
 	l.echo = max(l.echo, g.Echo)
 	if end := int64(g.Echo + g.TTL); end > l.deadline.Load() {

@@ -61,7 +61,9 @@ func (l *Ledger) report(now Moment, s *session, r *Report, batch ReportBatch) er
 // fresh says that it is of the newest batch of its session: only such a report
 // may be answered by a grant, since the lease is counted from its sending.
 func (l *Ledger) takeReport(now Moment, b *book, s *session, r *Report, fresh bool) {
-	l.settle(now, b)
+	if !mutated("accrual after the report") {
+		l.settle(now, b)
+	}
 	before := b.stock()
 	defer func() {
 		b.publish(before)
@@ -110,6 +112,9 @@ func (l *Ledger) closeAsked(b *book, s *session, a *account) {
 // changes nothing, when the holder says more than it was granted.
 func (l *Ledger) merge(b *book, a *account, spent, returned int64) bool {
 	spent, returned = max(a.spent, spent), max(a.returned, returned)
+	if mutated("add instead of max") {
+		returned = min(a.returned+returned, a.granted-spent)
+	}
 	if spent > a.granted || returned > a.granted-spent {
 		return false
 	}
@@ -124,7 +129,11 @@ func (l *Ledger) merge(b *book, a *account, spent, returned int64) bool {
 // allows is destroyed: granted again, it would outlive the longest lease (law 12).
 func (l *Ledger) credit(b *book, tokens int64) {
 	if !b.quota.terms.Windowed {
-		b.pool += tokens
+		if mutated("returns into the chunk") {
+			b.chunk += tokens
+		} else {
+			b.pool += tokens
+		}
 		b.shed()
 		return
 	}

@@ -65,7 +65,11 @@ func (l *Ledger) OpenSession() (Welcome, bool) {
 
 // CloseSession ends a conversation: nothing more is granted in it. Its
 // accounts stay charged until they are claimed in a newer session or end.
-func (l *Ledger) CloseSession(n uint64) { delete(l.sessions, n) }
+func (l *Ledger) CloseSession(n uint64) {
+	if !mutated("an old session is heard") {
+		delete(l.sessions, n)
+	}
+}
 
 // live returns the session of a message, if it is this epoch's and open.
 func (l *Ledger) live(id Session) (*session, error) {
@@ -116,7 +120,7 @@ func (l *Ledger) Hello(now Moment, h Hello) error {
 // session of its holder (law 9).
 func (l *Ledger) admitHello(s *session, h Hello) error {
 	switch {
-	case s.ready:
+	case s.ready && !mutated("a second Hello resets"):
 		return fmt.Errorf("%w: a second Hello", ErrSession)
 	case h.Piece != s.pieces:
 		return fmt.Errorf("%w: piece %d of a Hello, want %d", ErrSession, h.Piece, s.pieces)
@@ -136,7 +140,7 @@ func (l *Ledger) admitHello(s *session, h Hello) error {
 		return fmt.Errorf("%w: the holder has the newer session %d", ErrSession, st.session)
 	case s.holder < 0:
 		if st.session != s.n {
-			delete(l.sessions, st.session)
+			l.CloseSession(st.session)
 		}
 		s.holder, st.session, st.complete = i, s.n, false
 	case s.holder != i:
@@ -201,6 +205,9 @@ func (l *Ledger) cover(now Moment, b *book, s *session, c *Claim) (deadline time
 			l.merge(b, a, c.Spent, c.Returned)
 		}
 		deadline = a.deadline
+		if mutated("a claim clamped in silence") {
+			c.Unspent = min(c.Unspent, a.outstanding())
+		}
 		if ok = right && c.Unspent <= a.outstanding(); ok {
 			a.granted -= c.Unspent
 		}
@@ -215,6 +222,9 @@ func (l *Ledger) cover(now Moment, b *book, s *session, c *Claim) (deadline time
 			b.bounds = append(b.bounds[:i], b.bounds[i+1:]...)
 			break
 		}
+	}
+	if mutated("a claim clamped in silence") {
+		c.Unspent = min(c.Unspent, bounded+b.inherits)
 	}
 	if ok = right && c.Unspent <= bounded+b.inherits; !ok {
 		b.quota.books.Destroyed += bounded

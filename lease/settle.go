@@ -72,6 +72,9 @@ func (b *book) refill(at time.Duration) {
 	}
 	mark := b.quota.meter.Mark(at)
 	room := max(0, b.quota.capacity-b.held())
+	if mutated("cap on A alone") {
+		room = max(0, b.quota.capacity-b.pool)
+	}
 	tokens, rem := b.quota.meter.Since(b.mark, mark, b.rem, room)
 	b.pool += tokens
 	b.rem, b.mark = rem, mark
@@ -100,7 +103,17 @@ func (l *Ledger) expire(at time.Duration, b *book) {
 		b.dropInheritance()
 	}
 	for i := len(b.accounts) - 1; i >= 0; i-- {
-		if b.accounts[i].deadline <= at {
+		switch a := &b.accounts[i]; {
+		case a.deadline > at:
+		case mutated("credit at expiry"):
+			l.credit(b, a.outstanding())
+			a.returned += a.outstanding()
+			l.closeAccount(b, i)
+		case mutated("one account over an expiry"):
+			b.quota.books.Destroyed += a.outstanding()
+			a.returned += a.outstanding()
+			a.deadline = at + time.Hour
+		default:
 			l.closeAccount(b, i)
 		}
 	}
@@ -158,7 +171,7 @@ func (l *Ledger) closeUnclaimed(b *book) {
 // the old window end with it (law 5).
 func (l *Ledger) roll(b *book) {
 	q := b.quota
-	if b.window >= q.window.High || b.inFlight {
+	if b.window == q.window.High || b.window > q.window.High && !mutated("a window goes back") || b.inFlight {
 		return
 	}
 	q.books.Destroyed += b.stock().sum()

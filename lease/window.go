@@ -9,7 +9,7 @@ func (l *Ledger) openWindow(now Moment, q *quota) {
 	}
 	next := q.window
 	index := q.terms.Windows.Index(now.Wall)
-	if q.windowRev == 0 || index > next.High {
+	if q.windowRev == 0 || index > next.High || mutated("a window goes back") {
 		next.High = index
 	}
 	if next.History != l.cluster.History {
