@@ -16,6 +16,13 @@ import (
 // the coordinator answers every heartbeat, and there is one each second.
 const silence = 3500 * time.Millisecond
 
+// leastPatience is the least real time for which a stream may be silent. A clock
+// that runs faster makes no machine faster, and a connection that lives should
+// not be given up because this process had no core for a moment.
+const leastPatience = 250 * time.Millisecond
+
+func (s *stream) patience() time.Duration { return max(s.clock.Real(silence), leastPatience) }
+
 var errSilent = errors.New("the coordinator is silent")
 
 // stream is one conversation with one coordinator.
@@ -35,7 +42,7 @@ func openStream(ctx context.Context, c *clock.Clock, client pb.CoordinatorClient
 	var broken context.CancelCauseFunc
 	s.ctx, broken = context.WithCancelCause(ctx)
 	s.cancel = func() { broken(context.Canceled) }
-	s.watch = time.AfterFunc(c.Real(silence), func() { broken(errSilent) })
+	s.watch = time.AfterFunc(s.patience(), func() { broken(errSilent) })
 	var err error
 	if s.Coordinator_LeaseClient, err = client.Lease(s.ctx); err != nil {
 		err = s.why(err)
@@ -66,7 +73,7 @@ func (s *stream) next() (*pb.LeaseResponse, error) {
 	if err != nil {
 		return nil, s.why(err)
 	}
-	s.watch.Reset(s.clock.Real(silence))
+	s.watch.Reset(s.patience())
 	return m, nil
 }
 
@@ -90,7 +97,7 @@ func (s *stream) hello(pieces []lease.Hello) error {
 		if err := s.Send(m); err != nil {
 			return s.why(err)
 		}
-		s.watch.Reset(s.clock.Real(silence)) // a long Hello is no silence
+		s.watch.Reset(s.patience()) // a long Hello is no silence
 	}
 	return nil
 }
