@@ -28,6 +28,10 @@ type slogCore struct {
 var chatter = []string{
 	"Running http and grpc server on single port. This is not recommended for production.",
 	"simple token is not cryptographically signed",
+	// A new member looks for its storage version before there is one, and looks
+	// again.
+	"Failed to detect schema version",
+	"failed to update storage version",
 }
 
 // Enabled implements zapcore.LevelEnabler.
