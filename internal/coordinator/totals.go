@@ -7,10 +7,10 @@ type Totals struct {
 }
 
 // Totals sums up all quotas, for who runs a coordinator in its own process. It
-// returns false when this one does not lead.
+// returns false when this one does not lead, or does not serve yet.
 func (s *Server) Totals() (Totals, bool) {
 	_, v, leads := s.current()
-	if !leads {
+	if !leads || !v.booted {
 		return Totals{}, false
 	}
 	var sum Totals
