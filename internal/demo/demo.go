@@ -52,7 +52,7 @@ func (p *plan) run(ctx context.Context) (report *Report, err error) {
 	if !view.terminal {
 		log = p.Errors
 	}
-	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	logger := slog.New(sparing{slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn}), &said{}})
 	view.say("Starting a coordinator with an embedded etcd, and %d regions ...\n", len(p.regions))
 	w, err := open(ctx, p, logger)
 	if err != nil {

@@ -49,6 +49,10 @@ func (e *OptionError) Unwrap() error { return e.err }
 // to the distances: a tenth of the shortest round trip is some 400 µs.
 const smooth = 20
 
+// rough is the speed above which even a quick machine answers later than leases
+// last.
+const rough = 200
+
 // plan is what the options amount to.
 type plan struct {
 	Options
@@ -102,6 +106,9 @@ func (p *plan) warnings() []string {
 	if p.Speed > smooth {
 		all = append(all, fmt.Sprintf("at --speed %v this machine's own delays count %v-fold, also those of its disk: above %d, "+
 			"a lease takes longer than its simulated distance, and more is denied than would be at speed 1", p.Speed, p.Speed, smooth))
+	}
+	if p.Speed > rough {
+		all = append(all, fmt.Sprintf("above %d so much is denied for that reason alone that the figures say little about the policy; the limits hold all the same", rough))
 	}
 	if p.trace != nil {
 		took := time.Duration(float64(p.trace.Length) / p.Speed)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"log/slog"
 	"os"
 	"strings"
 	"sync/atomic"
@@ -267,4 +268,20 @@ func TestReportOfAnythingIsReadable(t *testing.T) {
 	require.NoError(t, json.Unmarshal(out.Bytes(), &back))
 	assert.Contains(t, back, "promise_kept")
 	assert.Nil(t, back["bound_tokens"])
+}
+
+func TestTheLogDoesNotRepeatItself(t *testing.T) {
+	var out bytes.Buffer
+	h := sparing{slog.NewTextHandler(&out, nil), &said{}}
+	log := slog.New(h).With("region", "us").WithGroup("g")
+	for range 100 {
+		log.Warn("lost")
+	}
+	log.Warn("other")
+	assert.Equal(t, sparingCount, strings.Count(out.String(), "msg=lost"))
+	assert.Equal(t, 1, strings.Count(out.String(), "not_repeated_for=10s"))
+	assert.Equal(t, 1, strings.Count(out.String(), "msg=other"))
+	later := slog.NewRecord(time.Now().Add(time.Minute), slog.LevelWarn, "lost", 0)
+	require.NoError(t, h.Handle(t.Context(), later))
+	assert.Equal(t, sparingCount+1, strings.Count(out.String(), "msg=lost"))
 }

@@ -149,7 +149,7 @@ func (r *Report) Text(w io.Writer) {
 	if r.Total.Failed > 0 {
 		fmt.Fprintf(w, "  %s requests were not decided: their region was not ready.\n", number(r.Total.Failed))
 	}
-	if r.BehindSeconds > 1 {
+	if r.BehindSeconds > r.Speed/4 { // a quarter of a second, in real time
 		fmt.Fprintf(w, "  The trace was played up to %s late: this machine is too slow for --speed %v.\n", duration(r.BehindSeconds), r.Speed)
 	}
 	if r.BoundTokens == nil {

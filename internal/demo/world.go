@@ -130,7 +130,28 @@ func (w *world) openCoordinator(ctx context.Context, p *plan, log *slog.Logger) 
 			w.failed <- fmt.Errorf("coordinator: %w", err)
 		}
 	})
-	return nil
+	return w.awaitLeader(ctx)
+}
+
+// awaitLeader waits until the coordinator leads, so that no region finds it
+// before and has something to say about that.
+func (w *world) awaitLeader(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	ticker := time.NewTicker(10 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		if _, leads := w.coordinator.Totals(); leads {
+			return nil
+		}
+		select {
+		case <-ticker.C:
+		case err := <-w.failed:
+			return err
+		case <-ctx.Done():
+			return fmt.Errorf("the coordinator does not get ready: %w", ctx.Err())
+		}
+	}
 }
 
 // openPlaces starts the regions and waits until every one knows the policy.
