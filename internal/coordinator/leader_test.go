@@ -25,7 +25,15 @@ func (n *node) standsBy() *node {
 	return n
 }
 
-// claim is what a holder claims of a grant that it has not spent from.
+// steppedDown waits until a leadership has ended for a reason.
+func (n *node) steppedDown(reason string) {
+	n.t.Helper()
+	eventually(n.t, "it stepped down", func() bool {
+		return n.metric(`leasehold_coordinator_step_downs_total{reason="`+reason+`"}`) == "1"
+	})
+}
+
+// claimOf is what a holder claims of a grant that it has not spent from.
 func claimOf(s lease.Session, g lease.Grant) lease.Claim {
 	return lease.Claim{Bucket: g.Bucket, Session: s, Account: g.Account, Unspent: g.Granted}
 }
@@ -41,7 +49,7 @@ func TestAStandbyTakesOverWhenTheLeaderIsFenced(t *testing.T) {
 	second.leads()
 	assert.Equal(t, codes.Unavailable, status.Code(h.broken()))
 	first.standsBy()
-	assert.Equal(t, "1", first.metric(`leasehold_coordinator_step_downs_total{reason="fenced"}`))
+	first.steppedDown("fenced")
 
 	again := second.join(h.id)
 	assert.Positive(t, again.welcome.Session.Compare(h.welcome.Session), "a later epoch")
@@ -121,7 +129,7 @@ func TestAnUnknownOutcomeStepsDown(t *testing.T) {
 	h.report(lease.Report{Bucket: bucket("k"), Ask: lease.Ask{Demand: 1, Want: 10}})
 	assert.Equal(t, codes.Unavailable, status.Code(h.broken()))
 	eventually(t, "a fresh ledger leads", func() bool { st := n.status(); return st.Ready && st.Epoch != before })
-	assert.Equal(t, "1", n.metric(`leasehold_coordinator_step_downs_total{reason="unknown_outcome"}`))
+	n.steppedDown("unknown_outcome")
 	n.join(identity("us", 1)).hello().want("k", 10)
 }
 
@@ -143,7 +151,7 @@ func TestALeaderWhoseStoreHangsGivesUpItsPlace(t *testing.T) {
 	h := first.join(identity("us", 1)).hello()
 	h.report(lease.Report{Bucket: bucket("k"), Ask: lease.Ask{Demand: 1, Want: 10}})
 	second.leads()
-	assert.Equal(t, "1", first.metric(`leasehold_coordinator_step_downs_total{reason="stuck"}`))
+	first.steppedDown("stuck")
 	second.join(h.id).hello().want("k", 10)
 }
 
@@ -213,7 +221,7 @@ func TestLostHistoryBeginsANewOne(t *testing.T) {
 	h.sayHello()
 	require.Error(t, h.broken())
 	eventually(t, "a new history leads", func() bool { return strings.HasPrefix(n.status().Epoch, "2.") && n.status().Ready })
-	assert.Equal(t, "1", n.metric(`leasehold_coordinator_step_downs_total{reason="lost_history"}`))
+	n.steppedDown("lost_history")
 	assert.Contains(t, n.log.String(), "the store lost its past")
 }
 

@@ -63,6 +63,8 @@ type Options struct {
 	Log *slog.Logger
 	// Registry takes the metrics; nil means a new one.
 	Registry *prometheus.Registry
+
+	maxQueued int // entries that wait for one holder; for tests, 0 means maxQueuedEntries
 }
 
 // Defaults of Options.
@@ -107,6 +109,9 @@ func (o Options) complete() (Options, error) {
 	}
 	if o.Drift == 0 {
 		o.Drift = lease.DefaultDrift
+	}
+	if o.maxQueued == 0 {
+		o.maxQueued = maxQueuedEntries
 	}
 	if o.MaxBuckets == 0 {
 		o.MaxBuckets = DefaultMaxBuckets

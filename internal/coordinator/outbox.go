@@ -17,17 +17,20 @@ const (
 // reader, so that a full one refuses.
 type outbox struct {
 	news chan struct{} // receives when there is something to take
+	most int           // entries
 
 	mu      sync.Mutex
 	queue   []lease.GrantBatch
 	entries int
 }
 
+func newOutbox(most int) outbox { return outbox{news: make(chan struct{}, 1), most: most} }
+
 // push adds a batch, and returns false when the reader is too slow.
 func (o *outbox) push(b lease.GrantBatch) bool {
 	n := len(b.Grants) + len(b.Recalls) + len(b.Floors)
 	o.mu.Lock()
-	full := len(o.queue) >= maxQueuedBatches || len(o.queue) > 0 && o.entries+n > maxQueuedEntries
+	full := len(o.queue) >= maxQueuedBatches || len(o.queue) > 0 && o.entries+n > o.most
 	if !full {
 		o.queue = append(o.queue, b)
 		o.entries += n

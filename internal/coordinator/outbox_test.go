@@ -10,7 +10,7 @@ import (
 )
 
 func TestOutboxIsBounded(t *testing.T) {
-	o := outbox{news: make(chan struct{}, 1)}
+	o := newOutbox(maxQueuedEntries)
 	large := lease.GrantBatch{Grants: make([]lease.Grant, maxQueuedEntries+1)}
 	require.True(t, o.push(large), "one batch is taken, however large")
 	require.False(t, o.push(large))

@@ -1,7 +1,6 @@
 package coordinator
 
 import (
-	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -170,5 +169,5 @@ func TestAFileThatIsBeingWrittenIsLeftAlone(t *testing.T) {
 	assert.False(t, news)
 	w.read = func(string) ([]byte, error) { return nil, fs.ErrNotExist }
 	_, _, err = w.changed()
-	require.True(t, errors.Is(err, fs.ErrNotExist))
+	require.ErrorIs(t, err, fs.ErrNotExist)
 }

@@ -25,6 +25,7 @@ type talk struct {
 	out     outbox
 	heard   atomic.Int64 // Mono of the last message
 	greeted atomic.Bool  // the Hello is complete
+	brought int          // reports while the store was behind; the receiver's
 
 	once  sync.Once
 	ended chan struct{} // closed by end
@@ -36,7 +37,7 @@ type talk struct {
 }
 
 func newTalk(t *term, stream pb.Coordinator_LeaseServer) *talk {
-	c := &talk{t: t, stream: stream, ended: make(chan struct{}), out: outbox{news: make(chan struct{}, 1)}}
+	c := &talk{t: t, stream: stream, ended: make(chan struct{}), out: newOutbox(t.opts.maxQueued)}
 	c.heard.Store(int64(t.clock.Mono()))
 	return c
 }
@@ -166,6 +167,7 @@ func (c *talk) take(ctx context.Context, m *pb.LeaseRequest) (goodbye bool, err 
 		if err != nil {
 			return false, err
 		}
+		c.pace(ctx, len(b.Reports))
 		return b.Goodbye, c.t.ask(ctx, func(now lease.Moment) error { return c.t.ledger.Report(now, b) })
 	default:
 		return false, fmt.Errorf("%w: neither a Hello nor reports", wire.ErrInvalid)

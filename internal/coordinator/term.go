@@ -43,6 +43,8 @@ type term struct {
 	view     atomic.Pointer[view]
 	attempts attempts
 	said     atomic.Int64  // Mono when it was last logged that writes fail; 0: they do not
+	backlog  atomic.Int64  // transactions that wait for their turn
+	loading  atomic.Int64  // records that are being read
 	reads    chan struct{} // tokens of concurrent reads
 
 	// Owned by the loop.

@@ -18,7 +18,11 @@ func (t *term) load(ids []lease.BucketID) {
 		n := min(len(ids), loadBatch)
 		batch := ids[:n:n]
 		ids = ids[n:]
-		t.workers.Go(func() { t.read(batch) })
+		t.loading.Add(int64(n))
+		t.workers.Go(func() {
+			defer t.loading.Add(-int64(n))
+			t.read(batch)
+		})
 	}
 }
 
@@ -93,6 +97,7 @@ func (t *term) commitMore() {
 		t.flying++
 		t.workers.Go(func() { t.commit(txn) })
 	}
+	t.backlog.Store(int64(len(t.waiting)))
 }
 
 // commit makes one transaction and tells the ledger what came of it.
