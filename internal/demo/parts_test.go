@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/a1009580/leasehold/internal/clock"
+	"github.com/a1009580/leasehold/internal/demo/trace"
 	"github.com/a1009580/leasehold/lease"
 	"github.com/a1009580/leasehold/limiter"
 	"github.com/a1009580/leasehold/policy"
@@ -284,4 +286,24 @@ func TestTheLogDoesNotRepeatItself(t *testing.T) {
 	later := slog.NewRecord(time.Now().Add(time.Minute), slog.LevelWarn, "lost", 0)
 	require.NoError(t, h.Handle(t.Context(), later))
 	assert.Equal(t, sparingCount+1, strings.Count(out.String(), "msg=lost"))
+}
+
+func TestTheExamplesAreUnderstood(t *testing.T) {
+	policies, err := filepath.Glob("../../examples/*.yaml")
+	require.NoError(t, err)
+	require.Len(t, policies, 3)
+	for _, path := range policies {
+		data, err := os.ReadFile(path)
+		require.NoError(t, err)
+		_, err = policy.Parse(path, data)
+		require.NoError(t, err)
+	}
+	traces, err := filepath.Glob("../../examples/traces/*.csv")
+	require.NoError(t, err)
+	require.Len(t, traces, 2)
+	for _, path := range traces {
+		s, err := trace.Summarize(path)
+		require.NoError(t, err)
+		assert.Equal(t, []string{"ap", "eu", "us"}, s.Regions)
+	}
 }

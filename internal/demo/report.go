@@ -127,7 +127,7 @@ func (r *Report) JSON(w io.Writer) error {
 // Text writes the report for people.
 func (r *Report) Text(w io.Writer) {
 	fmt.Fprintf(w, "\n%s of traffic (%s) under %s, %s:\n\n", duration(r.Seconds), r.Traffic, r.Quota, r.Limit)
-	const row = "  %-24s %10s %10s %10s %14s %14s\n"
+	const row = "  %-24s %10s %10s %10s %16s %14s\n"
 	fmt.Fprintf(w, row, "region", "requests", "admitted", "denied", "tokens admitted", "tokens denied")
 	line := func(name string, c Counts) {
 		fmt.Fprintf(w, row, cut(name, 24), number(c.Requests), number(c.Admitted), number(c.Denied),
