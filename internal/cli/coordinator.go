@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 	"syscall"
 	"time"
 
@@ -91,6 +92,8 @@ func (o *coordinatorFlags) check() error {
 		return Usagef("--data-dir must be given, or --etcd-endpoints for an external etcd")
 	case o.etcd.DataDir != "" && len(o.etcd.Endpoints) > 0:
 		return Usagef("--data-dir is of the embedded etcd, --etcd-endpoints of an external one: give one of them")
+	case o.serve.Cluster == "" || len(o.serve.Cluster) > 64 || strings.Contains(o.serve.Cluster, "/"):
+		return Usagef("--cluster %q: must be 1 to 64 bytes without a slash", o.serve.Cluster)
 	case o.etcd.ElectionTTL < time.Second || o.etcd.ElectionTTL%time.Second != 0:
 		return Usagef("--election-ttl %v: must be whole seconds, at least 1s", o.etcd.ElectionTTL)
 	case o.drift < 1 || o.drift > 100_000:

@@ -124,6 +124,10 @@ func (o Options) complete() (Options, error) {
 	}
 	if o.Advertise == "" {
 		o.Advertise = o.Listener.Addr().String()
+		if a, ok := o.Listener.Addr().(*net.TCPAddr); ok && a.IP.IsUnspecified() {
+			o.Log.Warn("no address is advertised, so that holders that come to a standby are sent to one that means themselves",
+				"advertise", o.Advertise)
+		}
 	}
 	return o, nil
 }
