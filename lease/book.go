@@ -83,6 +83,7 @@ type account struct {
 	toldEcho    time.Duration
 	untold      bool
 	behind      bool // the last report did not show what was told
+	warned      bool // the holder knows that what it needs is not there
 	marked      bool
 	markGranted int64
 	markEcho    time.Duration

@@ -74,10 +74,14 @@ func (l *Ledger) serveAccount(now Moment, b *book, a *account, t Target) (unmet 
 	}
 	renew := a.outstanding() > 0 && a.echo > a.toldEcho && now.Mono-a.toldAt >= b.quota.terms.TTL/4
 	again := a.behind && now.Mono-a.toldAt >= retell // it may have been lost
+	// How long until what is needed could be there, the holder is told once.
+	short := a.ask.Need > a.outstanding()+want
+	warn := short && !a.warned
 	if b.held() > b.quota.capacity {
-		renew, again = false, false // the limit was cut below what is leased
+		renew, again, warn = false, false, false // the limit was cut below what is leased
 	}
-	if grant > 0 || renew || again || a.untold {
+	a.warned = short && (a.warned || warn)
+	if grant > 0 || renew || again || warn || a.untold {
 		if !b.inFlight || !mutated("apply that sets") {
 			b.chunk -= grant
 		}
