@@ -8,7 +8,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"golang.org/x/time/rate"
 
 	"github.com/a1009580/leasehold/limiter"
 	"github.com/a1009580/leasehold/limiter/limitertest"
@@ -92,20 +91,4 @@ func BenchmarkAllowN(b *testing.B) {
 			}
 		})
 	}
-}
-
-func BenchmarkRate(b *testing.B) {
-	r := rate.NewLimiter(1e12, 1e12)
-	b.Run("one", func(b *testing.B) {
-		for b.Loop() {
-			r.Allow()
-		}
-	})
-	b.Run("parallel", func(b *testing.B) {
-		b.RunParallel(func(pb *testing.PB) {
-			for pb.Next() {
-				r.Allow()
-			}
-		})
-	})
 }
