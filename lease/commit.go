@@ -200,7 +200,11 @@ func (l *Ledger) Failed(id uint64, err error) {
 	if !ok {
 		return
 	}
-	if f.kind != flightBooks || !(errors.Is(err, ErrNoSpace) || errors.Is(err, ErrUnavailable)) {
+	unwritten := errors.Is(err, ErrNoSpace) || errors.Is(err, ErrUnavailable)
+	if f.kind == flightOrphans && (unwritten || errors.Is(err, ErrConflict)) {
+		return // the next leader finds them again
+	}
+	if f.kind != flightBooks || !unwritten {
 		l.halted = err
 		return
 	}
