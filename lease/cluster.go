@@ -13,6 +13,7 @@ import (
 func (l *Ledger) boot() {
 	next := l.cluster
 	next.Longest = max(next.Longest, l.longestTerms())
+	next.Election = l.election
 	next.Levels = l.levels()
 	l.shrinkAt = l.settles
 	l.send(flight{kind: flightBoot, cluster: next}, []Write{
@@ -28,6 +29,9 @@ func (l *Ledger) tidyCluster(now Moment) {
 	next := l.cluster
 	if now.Mono >= l.shrinkAt || mutated("the longest lease lowered at once") {
 		next.Longest = l.longestTerms()
+	}
+	if now.Mono >= l.settles {
+		next.Election = l.cfg.ElectionTTL // those before us have ended
 	}
 	if now.Mono >= l.settles && l.grown(now.Mono) {
 		next.Distrust, next.Levels = false, l.levels()

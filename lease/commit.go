@@ -43,7 +43,7 @@ func (l *Ledger) send(f flight, writes []Write) {
 
 // debit moves tokens from the pool towards the chunk: what is decided here may
 // be granted once it is committed (law 2).
-func (l *Ledger) debit(now Moment, b *book, tokens int64) {
+func (l *Ledger) debit(b *book, tokens int64) {
 	before := b.stock()
 	if b.quota.terms.Windowed {
 		b.used += tokens
@@ -111,20 +111,29 @@ func (l *Ledger) born(now Moment, b *book) bool {
 	return b.pool+b.chunk >= b.quota.newborn.pool
 }
 
+// txnBytes bounds a transaction, since records of many holders are long.
+const txnBytes = 256 << 10
+
 // pack puts the books that wait to be written into transactions.
 func (l *Ledger) pack() {
-	for len(l.writes) > 0 {
-		n := min(len(l.writes), MaxTxnWrites)
-		books := append([]*book(nil), l.writes[:n]...)
-		l.writes = l.writes[n:]
-		writes := make([]Write, n)
-		for i, b := range books {
-			writes[i] = Write{Key: bucketKey(b.id()), Expect: b.revision}
+	waiting := l.writes
+	l.writes = nil
+	for len(waiting) > 0 {
+		var writes []Write
+		size := 0
+		for _, b := range waiting[:min(len(waiting), MaxTxnWrites)] {
+			w := Write{Key: bucketKey(b.id()), Expect: b.revision}
 			if !b.dying {
 				r := l.record(b)
-				writes[i].Value = r.encode()
+				w.Value = r.encode()
 			}
+			if size += len(w.Key) + len(w.Value); size > txnBytes && len(writes) > 0 {
+				break
+			}
+			writes = append(writes, w)
 		}
+		books := append([]*book(nil), waiting[:len(writes)]...)
+		waiting = waiting[len(writes):]
 		l.send(flight{kind: flightBooks, books: books}, writes)
 	}
 }
@@ -166,7 +175,7 @@ func (l *Ledger) Committed(now Moment, id uint64, revision int64) {
 func (l *Ledger) landed(b *book, revision int64) {
 	b.inFlight = false
 	if b.dying {
-		l.buried(b)
+		l.bury(b)
 		return
 	}
 	b.revision = revision
@@ -176,9 +185,9 @@ func (l *Ledger) landed(b *book, revision int64) {
 	l.enqueue(b)
 }
 
-// buried goes on with a book whose record was deleted: it is forgotten, unless
+// bury goes on with a book whose record was deleted: it is forgotten, unless
 // somebody asked for it meanwhile. Nothing was granted from it since.
-func (l *Ledger) buried(b *book) {
+func (l *Ledger) bury(b *book) {
 	before := b.stock()
 	chunk := b.chunk
 	b.dying, b.revision, b.chunk = false, 0, 0
@@ -187,6 +196,9 @@ func (l *Ledger) buried(b *book) {
 	if len(b.accounts) > 0 || b.queued || b.hungry {
 		l.enqueue(b)
 		return
+	}
+	if l.buried != nil {
+		l.buried[b.id()] = struct{}{} // a page of the scan may still tell of it
 	}
 	l.forget(b)
 }

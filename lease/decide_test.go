@@ -39,9 +39,8 @@ func TestLaw14_AllOrNothing(t *testing.T) {
 	v = lease.Decide(r.clock, cells[:1], 15)
 	require.Equal(t, lease.Admitted, v.Outcome, "the refused request was charged to none")
 	require.Zero(t, v.Remaining)
-	_, quotas := r.ledger.Snapshot()
 	r.step(100 * time.Millisecond)
-	_, quotas = r.ledger.Snapshot()
+	_, quotas := r.ledger.Snapshot()
 	require.Equal(t, int64(5), quotas[0].Books.Spent)
 	require.Equal(t, int64(20), quotas[1].Books.Spent)
 }

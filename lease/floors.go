@@ -44,7 +44,7 @@ func (l *Ledger) readFloor(e Entry) error {
 	}
 	q.slots[n] = slot{
 		owner: r, owned: !r.Free, revision: e.Revision,
-		until: l.began + l.cfg.Drift.Outlast(l.cfg.ElectionTTL+r.TTL),
+		until: l.began + l.cfg.Drift.Outlast(max(l.cfg.ElectionTTL, l.cluster.Election)+r.TTL),
 	}
 	return nil
 }
@@ -78,7 +78,7 @@ func (l *Ledger) disownFloors(q *quota) {
 			s.owner = floorRecord{Region: f.Region, Tokens: max(f.Tokens, s.owner.Tokens), Burst: max(f.Burst, s.owner.Burst)}
 		}
 		s.owner.Holder, s.owner.TTL, s.owner.Grant, s.owner.Free = HolderID{}, ttl, grant, false
-		s.owned, s.until = true, l.began+l.cfg.Drift.Outlast(l.cfg.ElectionTTL+ttl)
+		s.owned, s.until = true, l.began+l.cfg.Drift.Outlast(l.election+ttl)
 	}
 }
 

@@ -16,7 +16,7 @@ func (l *Ledger) serve(now Moment, b *book) {
 		unmet += l.serveAccount(now, b, &b.accounts[i], targets[i])
 	}
 	b.publish(before)
-	l.setAside(now, b, unmet)
+	l.setAside(b, unmet)
 	if unmet > 0 && !b.hungry {
 		b.hungry = true
 		l.hungry = append(l.hungry, b)
@@ -151,7 +151,7 @@ func (l *Ledger) wait(now Moment, b *book, tokens int64) time.Duration {
 
 // setAside decides a debit of the pool when the chunk does not cover what is
 // wanted of it, or is about to run out (law 2).
-func (l *Ledger) setAside(now Moment, b *book, unmet int64) {
+func (l *Ledger) setAside(b *book, unmet int64) {
 	if b.inFlight || b.free() == 0 || (unmet == 0 && len(b.accounts) == 0) {
 		return
 	}
@@ -161,6 +161,6 @@ func (l *Ledger) setAside(now Moment, b *book, unmet int64) {
 	}
 	debit := min(b.free(), max(unmet, lead-b.chunk))
 	if debit > 0 {
-		l.debit(now, b, debit)
+		l.debit(b, debit)
 	}
 }

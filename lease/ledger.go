@@ -62,13 +62,15 @@ type Ledger struct {
 	polRev  int64
 
 	began    time.Duration
-	settles  time.Duration // when what older leaders left is surely dead
-	awake    bool          // newborns grow again after a lost past
-	until    time.Duration // the leadership is sure until then
-	revision int64         // the highest of the store that was seen
-	booted   bool          // the first transaction is committed
-	complete bool          // every stored bucket is in memory
-	partial  bool          // and not all of those that were scanned
+	election time.Duration         // the longest election lease that may still run
+	settles  time.Duration         // when what older leaders left is surely dead
+	awake    bool                  // newborns grow again after a lost past
+	until    time.Duration         // the leadership is sure until then
+	revision int64                 // the highest of the store that was seen
+	booted   bool                  // the first transaction is committed
+	complete bool                  // every stored bucket is in memory
+	buried   map[BucketID]struct{} // records that were deleted before that
+	partial  bool                  // and not all of those that were scanned
 	retiring bool
 	halted   error
 
@@ -138,7 +140,7 @@ type Target struct {
 func NewLedger(cfg Config, b Begin) (*Ledger, error) {
 	l := &Ledger{
 		cfg: cfg, policy: b.Policy, began: b.Now.Mono, revision: b.Revision,
-		books: map[BucketID]*book{}, sessions: map[uint64]*session{},
+		books: map[BucketID]*book{}, sessions: map[uint64]*session{}, buried: map[BucketID]struct{}{},
 	}
 	l.holders.index = map[HolderID]int32{}
 	if err := l.readCluster(b.Meta); err != nil {
@@ -153,7 +155,8 @@ func NewLedger(cfg Config, b Begin) (*Ledger, error) {
 		return nil, err
 	}
 	longest := l.cluster.Longest
-	l.settles = b.Now.Mono + cfg.Drift.Outlast(cfg.ElectionTTL+max(longest, l.longestTerms()))
+	l.election = max(cfg.ElectionTTL, l.cluster.Election)
+	l.settles = b.Now.Mono + cfg.Drift.Outlast(l.election+max(longest, l.longestTerms()))
 	if mutated("a drop after the lease alone") {
 		l.settles -= cfg.Drift.Outlast(cfg.ElectionTTL)
 	}

@@ -30,6 +30,9 @@ func (l *Ledger) Scanned(now Moment, page []Entry, last bool) {
 			l.orphans = append(l.orphans, Write{Key: page[i].Key, Expect: page[i].Revision})
 			continue
 		}
+		if _, stale := l.buried[id]; stale {
+			continue
+		}
 		b := l.lookup(id)
 		if b == nil {
 			l.partial = true // there is a record that is not in memory
@@ -44,6 +47,9 @@ func (l *Ledger) Scanned(now Moment, page []Entry, last bool) {
 		}
 	}
 	l.complete = last && !l.partial
+	if last {
+		l.buried = nil
+	}
 }
 
 // bearAbsent opens the books that are known to have no record.

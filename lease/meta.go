@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"slices"
@@ -40,6 +41,8 @@ type clusterRecord struct {
 	// may still run; it is raised before use and lowered only after the old
 	// one has passed.
 	Longest time.Duration
+	// Election is the longest election lease that a leader before us may have.
+	Election time.Duration
 	// Since is the first history whose records say anything: those of older
 	// ones were lost in part.
 	Since uint64
@@ -55,6 +58,7 @@ func (r *clusterRecord) encode() []byte {
 	b = appendString(b, r.Cluster)
 	b = binary.AppendUvarint(b, r.History)
 	b = binary.AppendUvarint(b, uint64(r.Longest))
+	b = binary.AppendUvarint(b, uint64(r.Election))
 	b = binary.AppendUvarint(b, r.Since)
 	b = appendString(b, r.Levels)
 	if r.Distrust {
@@ -70,7 +74,7 @@ func decodeCluster(data []byte) (clusterRecord, error) {
 	}
 	r := clusterRecord{
 		Cluster: d.string(), History: d.uvarint(), Longest: time.Duration(d.amount()),
-		Since: d.uvarint(), Levels: d.string(), Distrust: d.byte() == 1,
+		Election: time.Duration(d.amount()), Since: d.uvarint(), Levels: d.string(), Distrust: d.byte() == 1,
 	}
 	return r, d.end()
 }
@@ -92,7 +96,7 @@ const maxSuperseded = 64
 // revision if it is new, and the stored one (stale is true) if it is one that
 // was replaced before.
 func (r PolicyRecord) Next(policy []byte) (next PolicyRecord, stale bool) {
-	if r.Revision > 0 && string(r.Policy) == string(policy) {
+	if r.Revision > 0 && bytes.Equal(r.Policy, policy) {
 		return r, false
 	}
 	if slices.Contains(r.Superseded, sha256.Sum256(policy)) {

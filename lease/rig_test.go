@@ -44,14 +44,6 @@ func (s *shelf) with(prefix string) (out []lease.Entry) {
 	return out
 }
 
-func (s *shelf) clone() *shelf {
-	c := &shelf{entries: map[string]lease.Entry{}, revision: s.revision}
-	for k, e := range s.entries {
-		c.entries[k] = e
-	}
-	return c
-}
-
 // rig is one leader with its store and some holders, joined by a network that
 // delivers at once. Its clock stands still until a test moves it.
 type rig struct {

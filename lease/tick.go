@@ -17,7 +17,6 @@ type cellReport struct {
 	largest int64         // cost that was refused, and when
 	largeAt time.Duration
 	low     int64
-	closing bool
 }
 
 const (

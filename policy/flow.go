@@ -76,7 +76,7 @@ func (p *treeParser) scalar() *node {
 	n := &node{line: t.Position.Line, column: t.Position.Column, text: t.Value}
 	switch n.kind = scalarKinds[t.Type]; t.Type {
 	case token.StringType:
-		if n.text == "" || n.text == "-" || strings.Contains("{}[],?:", n.text[:1]) {
+		if n.text == "" || n.text == "-" || strings.ContainsAny(n.text[:1], "{}[],?:") {
 			return p.fail(t, "unexpected %s: put it in quotes", show(t))
 		}
 	case token.AliasType:

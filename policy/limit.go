@@ -129,7 +129,7 @@ func (d *decoder) calendar(o *object, l *Limit) (w bucket.Windows) {
 		d.errorf(per, "limit.per", "must be minute, hour, day, week, month or year with calendar_window, not %s", per)
 	}
 	if l.Unit == bucket.Month {
-		l.AnchorDay = int(o.integer("anchor_day", 1, 31, 1))
+		l.AnchorDay = int(o.integer("anchor_day", 31, 1))
 	} else {
 		o.refuse("anchor_day", "only a window of one month has one")
 	}

@@ -99,10 +99,10 @@ func (o *object) word(name string, words []string, missing int) int {
 	return i
 }
 
-// integer returns an optional field's value in a range.
-func (o *object) integer(name string, least, most, missing int64) int64 {
+// integer returns an optional field's value, from 1 to most.
+func (o *object) integer(name string, most, missing int64) int64 {
 	if n := o.get(name); n != nil {
-		return o.d.integer(n, o.at(name), least, most, "")
+		return o.d.integer(n, o.at(name), 1, most, "")
 	}
 	return missing
 }

@@ -101,7 +101,7 @@ func (d *decoder) quota(n *node, domain string, names map[string]*node) *Quota {
 	q.ID = q.Domain + "/" + q.Name
 	q.Match = d.match(o.require("match"))
 	q.Limit, q.windows = d.limit(o.require("limit"))
-	q.MaxKeys = int(o.integer("max_keys", 1, maxKeys, defaultKeys))
+	q.MaxKeys = int(o.integer("max_keys", maxKeys, defaultKeys))
 	q.Lease = Lease{TTL: defaultTTL}
 	if q.Limit.Unbounded {
 		for _, name := range []string{"lease", "partition", "regions", "max_keys"} {

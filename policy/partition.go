@@ -100,6 +100,7 @@ func (d *decoder) floor(o *object, p *Partition, q *Quota) {
 func (d *decoder) unreserved(o *object, m Mode) {
 	var own []string
 	switch m {
+	case FailClosed, LocalFloor:
 	case LocalFallback:
 		own = []string{"rate", "burst", "for"}
 		if o.require("rate") != nil {

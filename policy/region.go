@@ -37,10 +37,10 @@ func (d *decoder) region(key, n *node) Region {
 	if o == nil {
 		return r
 	}
-	r.Weight = o.integer("weight", 1, maxWeight, 1)
-	r.Min = o.integer("min", 1, bucket.MaxTokens, 0)
-	r.Max = o.integer("max", 1, bucket.MaxTokens, 0)
-	r.Nodes = int(o.integer("nodes", 1, maxNodes, 1))
+	r.Weight = o.integer("weight", maxWeight, 1)
+	r.Min = o.integer("min", bucket.MaxTokens, 0)
+	r.Max = o.integer("max", bucket.MaxTokens, 0)
+	r.Nodes = int(o.integer("nodes", maxNodes, 1))
 	if r.Max > 0 && r.Min > r.Max {
 		d.errorf(o.get("min"), o.at("min"), "%d is above the max of %d", r.Min, r.Max)
 	}

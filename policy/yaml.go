@@ -124,8 +124,9 @@ func verbatim(t *token.Token, origin string) bool {
 		return t.Value == origin
 	case quoted:
 		return t.Type == token.DoubleQuoteType || "'"+strings.ReplaceAll(t.Value, "'", "''")+"'" == origin
+	default:
+		return true
 	}
-	return true
 }
 
 // quotedLen returns the length of the double-quoted string that s begins with, 0 if there is none.

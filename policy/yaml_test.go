@@ -103,8 +103,9 @@ func ourTree(n *node) string {
 		return "{" + strings.Join(parts, ", ") + "}"
 	case list:
 		return "[" + strings.Join(parts, ", ") + "]"
+	default:
+		return fmt.Sprintf("%q", n.text)
 	}
-	return fmt.Sprintf("%q", n.text)
 }
 
 func theirTree(n *yaml.Node) string {
