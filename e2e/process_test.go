@@ -3,6 +3,7 @@ package e2e
 import (
 	"bytes"
 	"errors"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -25,7 +26,8 @@ type process struct {
 	name string
 	args []string
 	cmd  *exec.Cmd
-	log  *output
+	log  *output // all that it said
+	out  *output // of that, what scripts read
 	done chan struct{} // closed when it has ended
 }
 
@@ -50,7 +52,7 @@ func (o *output) String() string {
 // start runs the binary with arguments.
 func start(t *testing.T, name string, args ...string) *process {
 	t.Helper()
-	p := &process{t: t, name: name, args: args, log: &output{}}
+	p := &process{t: t, name: name, args: args, log: &output{}, out: &output{}}
 	p.launch()
 	t.Cleanup(func() {
 		p.kill()
@@ -65,7 +67,7 @@ func start(t *testing.T, name string, args ...string) *process {
 func (p *process) launch() {
 	p.t.Helper()
 	p.cmd = exec.Command(binary, p.args...)
-	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
+	p.cmd.Stdout, p.cmd.Stderr = io.MultiWriter(p.log, p.out), p.log
 	// The tests' own environment must not decide about a process.
 	for _, v := range os.Environ() {
 		if !strings.HasPrefix(v, "LEASEHOLD_") {
