@@ -19,6 +19,10 @@ func (w *World) act(a *Act) {
 	case PauseCoordinator:
 		w.tell("%s stands still for %v", coord.name, a.For)
 		coord.pause(a.For)
+	case IsolateCoordinator:
+		w.tell("%s is cut off from the store for %v", coord.name, a.For)
+		coord.noStore++
+		w.heap.push(w.now+a.For, func() { coord.noStore-- })
 	case RetireCoordinator:
 		done = coord.retire()
 	case CrashRegion:

@@ -61,3 +61,18 @@ func (w *World) granted(e lease.Epoch, id lease.BucketID, window, tokens int64) 
 		m.bonus += tokens
 	}
 }
+
+// judgeLeadership says that nothing is granted by a leader whose election lease
+// may have ended: counted by true time from when the store last renewed it, which
+// is after the leader asked for that.
+func (w *World) judgeLeadership(c *coordinator, b *lease.GrantBatch) {
+	most := int64(w.cfg.ElectionTTL) * 1_000_000 / (1_000_000 - int64(w.cfg.Drift))
+	if int64(w.now-c.proved) <= most+1 {
+		return
+	}
+	for i := range b.Grants {
+		if !b.Grants[i].Closed {
+			w.fail("law 9: %s grants %v after its election lease was renewed", c.name, w.now-c.proved)
+		}
+	}
+}

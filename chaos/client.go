@@ -144,6 +144,9 @@ func (r *region) judge(b int, c *lease.Cell, cost int64, at time.Duration) {
 		w.check(w.floorSpent(r, id, &v, at))
 	}
 	if m.windowed {
+		if n := len(m.windows); n > 0 && m.windows[n-1].window < v.Window {
+			w.count(WindowRolled)
+		}
 		w.check(m.admitWindow(v.Window, leased))
 		w.check(w.census(b, 0))
 		return

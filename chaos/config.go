@@ -117,6 +117,7 @@ const (
 	WipeStore
 	ChangePolicy
 	StepWall
+	IsolateCoordinator
 	lastAct
 	DropMessage
 	DuplicateMessage
@@ -147,7 +148,7 @@ var kindNames = [kinds]string{
 	RetireCoordinator: "coordinator retired", CrashRegion: "region crashed", PauseRegion: "region paused", LeaveRegion: "region left in good order",
 	Cut: "cut both ways", CutUp: "cut upward", CutDown: "cut downward", BreakStream: "stream broken", StoreDown: "store unreachable",
 	DeleteKey: "leader's key deleted", TakeSnapshot: "snapshot taken", RestoreSnapshot: "snapshot restored", WipeStore: "store wiped",
-	ChangePolicy: "policy changed", StepWall: "wall clock stepped", lastAct: "",
+	ChangePolicy: "policy changed", StepWall: "wall clock stepped", IsolateCoordinator: "coordinator cut off from the store", lastAct: "",
 	DropMessage: "message dropped", DuplicateMessage: "message duplicated", ReorderMessage: "message reordered",
 	LateMessage: "message late by seconds", OldMessage: "message of an old session", RefusedCall: "store call refused", NoSpace: "store out of space",
 	LostAnswer: "store answer lost", LostCall: "store call lost", LateWrite: "store write after its answer", SlowCall: "store call slow",

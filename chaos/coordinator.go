@@ -39,7 +39,12 @@ func (c *coordinator) stand() {
 	sent := c.clock()
 	var key int64
 	c.w.store.call(&c.process, false,
-		func() error { key = c.w.store.campaign(c.name); return nil },
+		func() error {
+			if key = c.w.store.campaign(c.name); key != 0 {
+				c.proved = c.w.now
+			}
+			return nil
+		},
 		func(err error) {
 			if err != nil || key == 0 {
 				c.after(c.w.cfg.ElectionTTL/8, c.stand)
@@ -106,9 +111,14 @@ func (c *coordinator) prove(term int) {
 	if c.term != term || c.ledger == nil {
 		return
 	}
-	sent, held := c.clock(), false
+	sent, held, key := c.clock(), false, c.key
 	c.w.store.call(&c.process, false,
-		func() error { held = c.w.store.prove(c.key); return nil },
+		func() error {
+			if held = c.w.store.prove(key); held {
+				c.proved = c.w.now
+			}
+			return nil
+		},
 		func(err error) {
 			switch {
 			case c.term != term || c.ledger == nil:
@@ -116,7 +126,7 @@ func (c *coordinator) prove(term int) {
 				c.stepDown(lease.ErrFenced)
 			default:
 				if err == nil {
-					if mutated("extend-from-answer") {
+					if mutated("leadership counted from the answer") {
 						sent = c.clock()
 					}
 					c.ledger.Extend(sent + c.w.cfg.ElectionTTL)

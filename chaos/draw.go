@@ -12,12 +12,15 @@ import (
 // they hit is drawn too: a run with every fault at once shows little of each.
 func Draw(seed uint64) *Config {
 	r := newRNG(seed, "config")
+	if r.n(16) == 0 {
+		return Directed(directed[r.n(len(directed))].name, seed)
+	}
 	c := &Config{
 		Seed: seed, Duration: r.span(6*time.Second, 30*time.Second),
 		Drift:          lease.Drift(pick(r, 0, 1000, 1000, 1000, 5000, 20_000)),
 		ElectionTTL:    r.span(time.Second, 2*time.Second),
 		ReportInterval: pick[time.Duration](r, 50, 100, 100, 200) * time.Millisecond,
-		LedgerTick:     pick[time.Duration](r, 10, 30, 50) * time.Millisecond,
+		LedgerTick:     pick[time.Duration](r, 10, 30, 50, 300) * time.Millisecond,
 		Keys:           1 + r.n(2), Wild: r.n(4) == 0, Scan: r.n(2) == 0,
 	}
 	for range 1 + r.n(3) {

@@ -41,7 +41,7 @@ func (c *Config) plan(r *rng, k Kind) {
 	switch k {
 	case StepWall:
 		a.For = r.span(-300*time.Millisecond, 300*time.Millisecond)
-	case PauseCoordinator, Cut, CutUp, CutDown, PauseRegion:
+	case PauseCoordinator, Cut, CutUp, CutDown, PauseRegion, IsolateCoordinator:
 		a.For = pick(r, r.span(0, time.Second), r.span(0, 3*time.Second), r.span(0, 12*time.Second))
 	case CrashCoordinator, StoreDown:
 		a.For = r.span(10*time.Millisecond, 4*time.Second)

@@ -12,6 +12,8 @@ type process struct {
 	gen     int // of restarts: what was meant for an earlier one is lost
 	paused  int // how many pauses overlap
 	backlog []func()
+	noStore int           // how many cuts from the store overlap
+	proved  time.Duration // true time at which the store last renewed its election lease
 
 	start time.Duration // what the clock showed at the true time 0
 	ppm   int64         // how much too fast it runs
@@ -21,7 +23,11 @@ type process struct {
 // clock reads the machine's monotonic clock. It counts the time that the
 // machine is suspended.
 func (p *process) clock() time.Duration {
-	return p.start + p.w.now + time.Duration(int64(p.w.now)/1000*p.ppm/1000)
+	t := p.start + p.w.now + time.Duration(int64(p.w.now)/1000*p.ppm/1000)
+	if mutated("wall-clock expiry") {
+		t += p.wall
+	}
+	return t
 }
 
 // after has do happen in the process after a time, unless it was restarted by

@@ -118,6 +118,7 @@ func (c *coordinator) deliver(b *lease.GrantBatch) {
 	}
 	batch := *b
 	c.w.register.batch(s, &batch)
+	c.w.judgeLeadership(c, &batch)
 	for i := range batch.Grants {
 		g := &batch.Grants[i]
 		c.w.detail("%s tells %s: account %d of %s has %d for %v, closed %v", c.name, s.region.name, g.Account, g.Bucket.Quota, g.Granted, g.TTL, g.Closed)
@@ -146,7 +147,7 @@ func (c *coordinator) connected(s *stream) {
 	}
 	s.n = welcome.Session.N
 	c.streams = append(c.streams, s)
-	c.w.announced(welcome.PolicyRevision, welcome.Policy)
+	c.w.announced(welcome.Session.Epoch, welcome.Policy)
 	c.w.send(s, false, func() { s.region.welcome(s, welcome) })
 }
 

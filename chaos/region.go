@@ -35,9 +35,6 @@ func (r *region) boot() {
 	w.incarnations++
 	inc := w.incarnations
 	r.id = lease.HolderID{Region: r.cfg.Name, Node: r.cfg.Node}
-	if mutated("restart-same-name") {
-		inc = uint64(r.index) + 1
-	}
 	for i := range 8 {
 		r.id.Incarnation[i] = byte(inc >> (8 * i))
 	}
@@ -143,7 +140,6 @@ func (r *region) grants(s *stream, b lease.GrantBatch) {
 	} else {
 		r.w.count(OldMessage)
 	}
-	r.w.announced(b.PolicyRevision, nil)
 	now := r.clock()
 	if err := r.holder.Grants(now, b); err != nil {
 		return

@@ -87,7 +87,7 @@ func (s *simstore) scan(prefix string) (out []lease.Entry) {
 // commit writes all or nothing, guarded by the leader's key and the revisions.
 func (s *simstore) commit(key int64, writes []lease.Write) (int64, error) {
 	s.expire()
-	if key != s.key && !mutated("no-fence-store") {
+	if key != s.key && !mutated("no fence at the store") {
 		return 0, lease.ErrFenced
 	}
 	for i := range writes {
@@ -95,7 +95,7 @@ func (s *simstore) commit(key int64, writes []lease.Write) (int64, error) {
 		if j, ok := s.find(writes[i].Key); ok {
 			have = s.entries[j].Revision
 		}
-		if have != writes[i].Expect && !mutated("no-fence-store") {
+		if have != writes[i].Expect && !mutated("no fence at the store") {
 			return 0, fmt.Errorf("%w: %q", lease.ErrConflict, writes[i].Key)
 		}
 	}

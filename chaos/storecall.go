@@ -19,14 +19,14 @@ const callTimeout = time.Second
 
 // draw decides the fate of a call. A write of which the caller does not know the
 // outcome may be made even after it was told so.
-func (s *simstore) draw(write bool) fate {
+func (s *simstore) draw(p *process, write bool) fate {
 	r, f := s.w.storeRNG, &s.w.cfg.Store
 	x := fate{there: r.span(200*time.Microsecond, 3*time.Millisecond), back: r.span(200*time.Microsecond, 3*time.Millisecond)}
 	unknown := lease.ErrUnavailable
 	if write {
 		unknown = lease.ErrUnknown
 	}
-	if s.w.now < s.downTill {
+	if s.w.now < s.downTill || p.noStore > 0 {
 		x.skip, x.err, x.back = true, pick(r, unknown, lease.ErrUnavailable), callTimeout
 		return x
 	}
@@ -59,7 +59,7 @@ func (s *simstore) draw(write bool) fate {
 
 // call has the store do something for a process and tells it the outcome.
 func (s *simstore) call(p *process, write bool, do func() error, done func(error)) {
-	x := s.draw(write)
+	x := s.draw(p, write)
 	if x.late > 0 {
 		p.after(x.there+x.back, func() { done(x.err) })
 		s.w.heap.push(s.w.now+x.there+x.back+x.late, func() { _ = do() })

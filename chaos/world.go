@@ -134,11 +134,8 @@ func (w *World) promise(policy int) {
 
 // announced notes that a leader enforces a policy: once the leases of older
 // ones have passed, only the newest counts.
-func (w *World) announced(_ uint64, policy []byte) {
-	if policy == nil {
-		return
-	}
-	if w.wanted < 0 && !w.lost {
+func (w *World) announced(e lease.Epoch, policy []byte) {
+	if w.wanted < 0 && !w.lost && e.History > w.lostHistory {
 		w.wanted, w.announcedAs = w.policyIndex(policy), false
 	}
 	if w.announcedAs || w.policyIndex(policy) != w.wanted {

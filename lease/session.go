@@ -119,8 +119,11 @@ func (l *Ledger) Hello(now Moment, h Hello) error {
 // admitHello checks that h is the next piece of the first Hello of the newest
 // session of its holder (law 9).
 func (l *Ledger) admitHello(s *session, h Hello) error {
+	if s.ready && mutated("a second Hello resets") {
+		s.ready, s.pieces, s.claims = false, 0, 0
+	}
 	switch {
-	case s.ready && !mutated("a second Hello resets"):
+	case s.ready:
 		return fmt.Errorf("%w: a second Hello", ErrSession)
 	case h.Piece != s.pieces:
 		return fmt.Errorf("%w: piece %d of a Hello, want %d", ErrSession, h.Piece, s.pieces)

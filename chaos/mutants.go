@@ -1,0 +1,47 @@
+package chaos
+
+// Mutant is one law that is broken on purpose, by the name of its place in the
+// code, and how that is noticed.
+type Mutant struct {
+	Name string
+	Law  string
+	// Seeds is how many seeds of the swarm are tried at most; 0 says that a
+	// direct check notices it instead.
+	Seeds int
+}
+
+// Mutants are all places where a build with the tag mutants breaks a law.
+var Mutants = []Mutant{
+	{"cap on A alone", "1", 100},
+	{"accrual after the report", "1", 1000},
+	{"a grant before its commit", "2", 1000},
+	{"returns into the chunk", "2", 2000},
+	{"apply that sets", "2", 200},
+	{"an inherited chunk forgotten", "2", 4000},
+	{"a takeover from full buckets", "2", 200},
+	{"add instead of max", "3", 100},
+	{"a claim clamped in silence", "3", 0},
+	{"one account over an expiry", "3", 1000},
+	{"credit at expiry", "4", 4000},
+	{"a window goes back", "5", 2000},
+	{"Q changed by deltas", "5", 400},
+	{"a retry re-anchors the deadline", "6", 400},
+	{"wall-clock expiry", "6", 4000},
+	{"a drop after the lease alone", "6", 4000},
+	{"the clock compared with a newer deadline", "8", 0},
+	{"now read before the take", "8", 0},
+	{"a hold reported as spent", "8", 6000},
+	{"no fence at the store", "9", 1000},
+	{"no fence at the holder", "9", 400},
+	{"leadership counted from the answer", "9", 1000},
+	{"an old session is heard", "9", 10_000},
+	{"a second Hello resets", "9", 0},
+	{"a floor starts full", "11", 4000},
+	{"a floor given twice", "11", 4000},
+	{"the longest lease lowered at once", "12", 400},
+	{"a record collected too early", "12", 200},
+	{"a wiped store born full", "13", 2000},
+	{"a share of 0 means unlimited", "15", 0},
+	{"one credit for each waiter", "18", 100},
+	{"a deaf holder renewed", "section 4", 0},
+}

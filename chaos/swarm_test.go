@@ -1,0 +1,37 @@
+package chaos
+
+import (
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestSwarm plays a slice of what make sim plays.
+func TestSwarm(t *testing.T) {
+	r := Swarm(1, 800, runtime.NumCPU(), 3, 0)
+	for _, f := range r.Failed {
+		t.Errorf("seed %d: %v\ngo run ./chaos/cmd/sim -replay %d -v", f.Seed, f.Err, f.Seed)
+	}
+	require.Empty(t, r.NeverExercised())
+}
+
+// TestReplay wants the same seed to be the same run.
+func TestReplay(t *testing.T) {
+	for seed := uint64(1); seed <= 20; seed++ {
+		a, b := Play(Draw(seed), true), Play(Draw(seed), true)
+		require.Equal(t, a, b, "seed %d", seed)
+	}
+}
+
+// TestDirected plays each family of directed schedules.
+func TestDirected(t *testing.T) {
+	for _, d := range directed {
+		t.Run(d.name, func(t *testing.T) {
+			for seed := uint64(1); seed <= 60; seed++ {
+				r := Play(Directed(d.name, seed), false)
+				require.NoError(t, r.Failure, "seed %d", seed)
+			}
+		})
+	}
+}
