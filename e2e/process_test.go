@@ -26,8 +26,8 @@ type process struct {
 	name string
 	args []string
 	cmd  *exec.Cmd
-	log  *output // all that it said
-	out  *output // of that, what scripts read
+	log  *output       // all that it said
+	out  *output       // of that, what scripts read
 	done chan struct{} // closed when it has ended
 }
 
