@@ -60,8 +60,13 @@ test-race: ## run the tests under the race detector, except for the simulation
 	$(GOTEST) -race -shuffle=on -timeout=20m $(TESTFLAGS) $$packages
 
 .PHONY: test-simulation
-test-simulation: ## run the short slice of the deterministic simulation
+test-simulation: ## run the short slice of the deterministic simulation, and have it notice every mutant
 	$(GOTEST) -shuffle=on -timeout=20m $(TESTFLAGS) $(SIMULATION)
+	$(GOTEST) -tags=mutants -run=Mutant -timeout=20m $(TESTFLAGS) $(SIMULATION)
+
+.PHONY: sim
+sim: ## run the long simulation (SIMFLAGS="-seeds 100000" for more): thousands of hostile worlds a minute
+	$(GO) run ./chaos/cmd/sim $(SIMFLAGS)
 
 .PHONY: cover
 cover: ## write coverage.out and coverage.html, print the total

@@ -19,6 +19,7 @@ var direct = map[string]func() error{
 	"a deaf holder renewed":                    deafHolder,
 	"a share of 0 means unlimited":             zeroShare,
 	"now read before the take":                 takeFirst,
+	"a hold reported as spent":                 heldIsUnspent,
 	"the clock compared with a newer deadline": newerDeadline,
 }
 
@@ -181,6 +182,19 @@ func takeFirst() error {
 	}, []*lease.Cell{c}, 4)
 	if left != 6 {
 		return fmt.Errorf("law 8: the clock was read before the tokens were taken: %d were there", left)
+	}
+	return nil
+}
+
+func heldIsUnspent() error {
+	h, c, _ := leasedCell()
+	spent := int64(0)
+	lease.Decide(func() time.Duration {
+		spent = c.View().Spent // what a report would say now
+		return time.Minute + time.Second
+	}, []*lease.Cell{c, h.Cell(deskBucket.Quota, "another")}, 4)
+	if spent > 0 {
+		return fmt.Errorf("law 8: %d tokens that are held for a request were reported as spent", spent)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/a1009580/leasehold/bucket"
 	"github.com/a1009580/leasehold/lease"
 )
 
@@ -18,6 +19,8 @@ var directed = []struct {
 	{"leases shortened, then a failover", shortened},
 	{"a burst out of a full lease", fullLease},
 	{"a store restored under a cut-off region", restored},
+	{"windows under wandering wall clocks", wandering},
+	{"messages of old sessions", oldMessages},
 }
 
 // Directed draws one of a family of directed schedules.
@@ -51,9 +54,7 @@ func scene(r *rng) *Config {
 			Quota: "quota 1", Tokens: r.between(20, 100), Per: time.Second, Burst: r.between(100, 400), TTL: 4 * time.Second, FloorTTL: 6 * time.Second,
 		}}},
 	}
-	for i := range c.Regions {
-		c.Clients = append(c.Clients, Client{Region: i, Cells: []Cell{{0, 0}}, From: c.Duration, Every: 277 * time.Millisecond, Burst: 1, MinCost: 1, MaxCost: 1})
-	}
+	c.probe()
 	return c
 }
 
@@ -140,4 +141,31 @@ func restored(c *Config, r *rng) {
 	c.act(at-r.span(time.Second, 2*time.Second), TakeSnapshot, 0, 0)
 	c.act(at, Cut, 0, 6*time.Second)
 	c.act(at+r.span(0, 300*time.Millisecond), RestoreSnapshot, 0, 0)
+}
+
+// wandering: the wall clocks of both coordinators go forth and back over the
+// boundaries of short windows, and the leaders change.
+func wandering(c *Config, r *rng) {
+	t := &c.Policies[0][0]
+	t.Windowed, t.Per, t.Burst, t.Tokens = true, 0, 0, r.between(5, 40)
+	t.Windows, _ = bucket.FixedWindows(time.Second)
+	c.ask(0, 0, 18*time.Second, 20*time.Millisecond, 1)
+	c.ask(1, 0, 18*time.Second, 20*time.Millisecond, 1)
+	for i := range 16 {
+		c.act(time.Duration(i+2)*time.Second+r.span(0, time.Second), StepWall, r.n(2), r.span(-700*time.Millisecond, 700*time.Millisecond))
+	}
+	for range 4 {
+		c.act(r.span(2*time.Second, 18*time.Second), DeleteKey, 0, 0)
+	}
+}
+
+// oldMessages: streams break all the time, and what was sent on them arrives
+// long after.
+func oldMessages(c *Config, r *rng) {
+	c.Net = Net{Late: 150, Duplicate: 100, MaxLate: 1500 * time.Millisecond}
+	c.ask(0, 0, 18*time.Second, 60*time.Millisecond, 1)
+	c.ask(1, 0, 18*time.Second, 60*time.Millisecond, 1)
+	for i := range 32 {
+		c.act(time.Second+time.Duration(i)*500*time.Millisecond+r.span(0, 400*time.Millisecond), BreakStream, i, 0)
+	}
 }

@@ -38,7 +38,7 @@ type track struct {
 	// The worst interval so far, for the measure of tightness.
 	from     time.Duration
 	admitted int64
-	accrued  uint64 // (1+ρ)·r·T since then, in units
+	accrued  float64 // (1+ρ)·r·T since then, in tokens
 }
 
 // meter judges one bucket: a central bucket in debt, for every interval in one
@@ -112,7 +112,7 @@ func (m *meter) advance(now time.Duration) {
 			continue
 		}
 		t.excess -= int64(lo)
-		t.accrued += lo
+		t.accrued += float64(lo) / unit
 	}
 }
 
@@ -135,7 +135,7 @@ func (m *meter) admit(now time.Duration, tokens int64) error {
 				float64(t.excess)/unit-float64(t.burst), now-t.from, t.admitted, t.burst)
 		}
 		if m.bonus == 0 && len(m.tracks) == 1 {
-			m.worst = max(m.worst, float64(t.admitted)/(float64(t.burst)+float64(t.accrued)/unit))
+			m.worst = max(m.worst, float64(t.admitted)/(float64(t.burst)+t.accrued))
 		}
 	}
 	return nil

@@ -33,6 +33,10 @@ func Play(cfg *Config, telling bool) (res Result) {
 		}
 		res = w.result()
 	}()
+	w.run(cfg.Duration)
+	if cfg.Ideal {
+		w.ideal = w.used()
+	}
 	w.run(cfg.Duration + cfg.Quiet)
 	if w.failure == nil && !w.lost {
 		w.judgeLiveness()
@@ -58,9 +62,7 @@ func (w *World) result() Result {
 		}
 		r.Worst[i] = max(r.Worst[i], m.worst)
 	}
-	if w.cfg.Ideal {
-		r.Used = w.used()
-	}
+	r.Used = w.ideal
 	return r
 }
 

@@ -35,3 +35,26 @@ func TestDirected(t *testing.T) {
 		})
 	}
 }
+
+// TestIdeal wants a world without faults to admit what a central bucket would.
+func TestIdeal(t *testing.T) {
+	for seed := uint64(1); seed <= 20; seed++ {
+		r := Play(Ideal(seed), false)
+		require.NoError(t, r.Failure, "seed %d", seed)
+		require.GreaterOrEqual(t, r.Used, 0.97, "seed %d", seed)
+		require.LessOrEqual(t, r.Worst[0], 1.0, "seed %d", seed)
+		t.Logf("seed %d: used %.4f, worst %.4f", seed, r.Used, r.Worst[0])
+	}
+}
+
+// TestTight wants the bound to be reached, so that nothing in it is padding.
+func TestTight(t *testing.T) {
+	worst := 0.0
+	for seed := uint64(1); seed <= 20; seed++ {
+		r := Play(Tight(seed), false)
+		require.NoError(t, r.Failure, "seed %d", seed)
+		worst = max(worst, r.Worst[0])
+		t.Logf("seed %d: %.5f", seed, r.Worst[0])
+	}
+	require.GreaterOrEqual(t, worst, 0.99)
+}

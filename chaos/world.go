@@ -45,6 +45,7 @@ type World struct {
 	events       int
 	decisions    int
 	failure      error
+	ideal        float64 // share of an ideal bucket that was used
 	story        []string
 	telling      bool
 }
