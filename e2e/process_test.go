@@ -3,7 +3,9 @@ package e2e
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -133,14 +135,25 @@ func tail(s string, lines int) string {
 	return strings.Join(all[max(0, len(all)-lines):], "\n")
 }
 
+// Ports for processes lie below those that systems give to outgoing connections.
+// One of these could take the port of a process while it is down, or, dialing
+// again and again, even connect to itself.
+const (
+	firstPort = 20_000
+	portCount = 10_000
+)
+
 // ports returns addresses on which nobody listens at the moment.
 func ports(t *testing.T, n int) []string {
 	t.Helper()
 	var addresses []string
 	var listeners []net.Listener
-	for range n { // all of them open at once, so that none comes twice
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
+	for tries := 0; len(addresses) < n; tries++ { // all of them open at once, so that none comes twice
+		require.Less(t, tries, 1000, "no port is free")
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", firstPort+rand.IntN(portCount)))
+		if err != nil {
+			continue
+		}
 		addresses, listeners = append(addresses, l.Addr().String()), append(listeners, l)
 	}
 	for _, l := range listeners {
