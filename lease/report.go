@@ -81,6 +81,11 @@ func (l *Ledger) takeReport(now Moment, b *book, s *session, r *Report, fresh bo
 	if !fresh {
 		return
 	}
+	if a == nil && r.Close && r.Account != 0 {
+		// It was closed before: told again, the holder can forget it.
+		s.out.Grants = append(s.out.Grants, Grant{Bucket: b.id(), Account: r.Account, Granted: r.GrantSeen, Closed: true})
+		return
+	}
 	if a == nil {
 		if r.Ask.Want == 0 && r.Ask.Need == 0 {
 			return
