@@ -116,7 +116,10 @@ func (r *region) decide(cells []Cell, cost int64) (lease.Verdict, bool) {
 		}
 	case lease.Impossible:
 		r.w.count(Impossible)
-	case lease.Exhausted, lease.Cold, lease.Invalid, lease.Forgotten:
+		r.w.detail("%s denies %d for ever", r.name, cost)
+	case lease.Exhausted, lease.Cold:
+		r.w.detail("%s denies %d, of which it has %d", r.name, cost, v.Remaining)
+	case lease.Invalid, lease.Forgotten:
 	}
 	return v, true
 }

@@ -3,7 +3,6 @@
 package chaos
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"strings"
@@ -11,8 +10,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 )
-
-var update = flag.Bool("update", false, "write docs/mutants.md anew")
 
 const tableBegins = "| mutant | law | noticed by | seeds |\n|---|---|---|---|\n"
 

@@ -1,7 +1,9 @@
 package chaos
 
 import (
+	"fmt"
 	"slices"
+	"time"
 
 	"github.com/a1009580/leasehold/lease"
 )
@@ -121,7 +123,11 @@ func (c *coordinator) deliver(b *lease.GrantBatch) {
 	c.w.judgeLeadership(c, &batch)
 	for i := range batch.Grants {
 		g := &batch.Grants[i]
-		c.w.detail("%s tells %s: account %d of %s has %d for %v, closed %v", c.name, s.region.name, g.Account, g.Bucket.Quota, g.Granted, g.TTL, g.Closed)
+		if g.Closed {
+			c.w.detail("%s tells %s: %s of %s is closed", c.name, s.region.name, called(g.Account), g.Bucket.Quota)
+			continue
+		}
+		c.w.detail("%s tells %s: %s of %s was granted %d, for %v", c.name, s.region.name, called(g.Account), g.Bucket.Quota, g.Granted, g.TTL.Round(time.Millisecond))
 	}
 	for i := range batch.Floors {
 		g := &batch.Floors[i]
@@ -129,7 +135,7 @@ func (c *coordinator) deliver(b *lease.GrantBatch) {
 	}
 	for i := range batch.Recalls {
 		g := &batch.Recalls[i]
-		c.w.detail("%s tells %s: keep only %d in account %d of %s", c.name, s.region.name, g.Keep, g.Account, g.Bucket.Quota)
+		c.w.detail("%s tells %s: keep only %d in %s of %s", c.name, s.region.name, g.Keep, called(g.Account), g.Bucket.Quota)
 	}
 	c.w.send(s, false, func() { s.region.grants(s, batch) })
 }
@@ -177,4 +183,30 @@ func (c *coordinator) lost(s *stream) {
 	s.n = 0
 	c.streams = slices.DeleteFunc(c.streams, func(o *stream) bool { return o == s })
 	c.pump()
+}
+
+// called names an account for people: claims and accounts are numbered apart.
+func called(n uint64) string {
+	switch {
+	case n == 0:
+		return "no account"
+	case n > 1<<32:
+		return fmt.Sprintf("account %d", n-1<<32)
+	default:
+		return fmt.Sprintf("claim %d", n)
+	}
+}
+
+// wishes says what a report asks for.
+func wishes(r *lease.Report) (s string) {
+	if r.Ask.Want > 0 {
+		s += fmt.Sprintf(", wants %d", r.Ask.Want)
+	}
+	if r.Ask.Need > 0 {
+		s += fmt.Sprintf(", needs %d at once", r.Ask.Need)
+	}
+	if r.Close {
+		s += ", and has done with it"
+	}
+	return s
 }

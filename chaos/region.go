@@ -178,8 +178,8 @@ func (r *region) report() {
 	if s := r.stream; ok && s != nil {
 		for i := range batch.Reports {
 			t := &batch.Reports[i]
-			r.w.detail("%s reports: account %d of %s, spent %d, returned %d, seen %d, asks %+v, close %v",
-				r.name, t.Account, t.Bucket.Quota, t.Spent, t.Returned, t.GrantSeen, t.Ask, t.Close)
+			r.w.detail("%s reports %s of %s: of %d it spent %d and returned %d%s", r.name, called(t.Account), t.Bucket.Quota,
+				t.GrantSeen, t.Spent, t.Returned, wishes(t))
 		}
 		r.w.send(s, true, func() {
 			s.coord.hears(s, func(l *lease.Ledger, now lease.Moment) error { return l.Report(now, batch) })

@@ -46,6 +46,9 @@ func (g *register) batch(s *stream, b *lease.GrantBatch) {
 			g.accounts[key] = a
 		}
 		more := t.Granted - a.granted
+		if t.Closed && more <= 0 {
+			continue // of an account that was closed before: it grants nothing
+		}
 		switch {
 		case g.w.lost:
 		case a.bucket != t.Bucket:
