@@ -140,8 +140,12 @@ func (l *Ledger) closeEmpty(b *book) {
 }
 
 // overdue says that the record of a removed quota has outlived its longest
-// lease (law 12).
+// lease (law 12): of a window quota that is its window, or the quota could come
+// back in it and be spent again.
 func (l *Ledger) overdue(now Moment, b *book) bool {
+	if t := &b.quota.terms; t.Windowed && t.Windows.Index(now.Wall) <= b.window {
+		return false
+	}
 	return b.quota.removed && now.Mono >= b.quota.removedAt && !b.queued && !b.hungry
 }
 
