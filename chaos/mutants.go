@@ -28,6 +28,8 @@ var Mutants = []Mutant{
 	{"Q changed by deltas", "5", 400, ""},
 	{"a retry re-anchors the deadline", "6", 400, ""},
 	{"wall-clock expiry", "6", 4000, ""},
+	{"suspension not counted", "6", 4000, ""},
+	{"clocks beyond the drift", "6", 4000, ""},
 	{"a drop after the lease alone", "6", 400, "two leaders"},
 	{"the clock compared with a newer deadline", "8", 0, ""},
 	{"now read before the take", "8", 0, ""},

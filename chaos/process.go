@@ -15,6 +15,7 @@ type process struct {
 	noStore int           // how many cuts from the store overlap
 	proved  time.Duration // true time at which the store last renewed its election lease
 
+	slept time.Duration // in all pauses
 	start time.Duration // what the clock showed at the true time 0
 	ppm   int64         // how much too fast it runs
 	wall  time.Duration // how far the wall clock is ahead
@@ -26,6 +27,12 @@ func (p *process) clock() time.Duration {
 	t := p.start + p.w.now + time.Duration(int64(p.w.now)/1000*p.ppm/1000)
 	if mutated("wall-clock expiry") {
 		t += p.wall
+	}
+	if mutated("suspension not counted") {
+		t -= p.slept
+	}
+	if mutated("clocks beyond the drift") {
+		t += time.Duration(int64(p.w.now) / 1000 * p.ppm / 50)
 	}
 	return t
 }
@@ -54,6 +61,7 @@ func (p *process) after(d time.Duration, do func()) {
 func (p *process) pause(d time.Duration) {
 	p.paused++
 	p.w.heap.push(p.w.now+d, func() {
+		p.slept += d
 		if p.paused--; p.paused > 0 {
 			return
 		}
