@@ -67,17 +67,16 @@ func open(ctx context.Context, p *plan, log *slog.Logger) (_ *world, err error) 
 		}
 	}
 	w.interval = max(coordinator.DefaultReportInterval, time.Duration(float64(leastInterval)*p.Speed))
-	if err = w.openStore(ctx, log); err != nil {
-		return nil, err
+	for _, start := range []func(context.Context, *plan, *slog.Logger) error{w.openStore, w.openCoordinator, w.openPlaces} {
+		if err := start(ctx, p, log); err != nil {
+			return nil, err
+		}
 	}
-	if err = w.openCoordinator(ctx, p, log); err != nil {
-		return nil, err
-	}
-	return w, w.openPlaces(ctx, p, log)
+	return w, nil
 }
 
 // openStore starts the embedded etcd.
-func (w *world) openStore(ctx context.Context, log *slog.Logger) error {
+func (w *world) openStore(ctx context.Context, _ *plan, log *slog.Logger) error {
 	client, err := freePort(ctx, 7402)
 	if err != nil {
 		return err
