@@ -18,7 +18,6 @@ type coordinator struct {
 	key     int64         // create revision of its leader's key
 	streams []*stream     // open ones, by session
 	crashIn int           // crash after so many further outputs, if above 0
-	failed  int           // elections in a row
 	term    int           // counts leaderships, so that answers of an old one are dropped
 	retired bool          // it resigns as soon as its ledger is idle
 	policy  lease.PolicyRecord

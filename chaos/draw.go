@@ -19,8 +19,8 @@ func Draw(seed uint64) *Config {
 		Seed: seed, Duration: r.span(6*time.Second, 30*time.Second),
 		Drift:          lease.Drift(pick(r, 0, 1000, 1000, 1000, 5000, 20_000)),
 		ElectionTTL:    r.span(time.Second, 2*time.Second),
-		ReportInterval: pick[time.Duration](r, 50, 100, 100, 200) * time.Millisecond,
-		LedgerTick:     pick[time.Duration](r, 10, 30, 50, 300) * time.Millisecond,
+		ReportInterval: pick(r, 50*ms, 100*ms, 100*ms, 200*ms),
+		LedgerTick:     pick(r, 10*ms, 30*ms, 50*ms, 300*ms),
 		Keys:           1 + r.n(2), Wild: r.n(4) == 0, Scan: r.n(2) == 0,
 	}
 	for range 1 + r.n(3) {
@@ -107,16 +107,16 @@ func (c *Config) terms(r *rng, name string, windowed bool) lease.Terms {
 		sortRegions(t.Regions)
 	}
 	if windowed {
-		t.Windowed, t.Tokens = true, r.spread(1, 300)
-		t.Windows, _ = bucket.FixedWindows(pick[time.Duration](r, 1000, 2000, 3000) * time.Millisecond)
+		t.Windowed, t.Tokens = true, r.spread(300)
+		t.Windows, _ = bucket.FixedWindows(pick(r, time.Second, 2*time.Second, 3*time.Second))
 		return t
 	}
 	t.Per = pick(r, time.Second, time.Second, 100*time.Millisecond)
-	t.Tokens = r.spread(1, 1000)
+	t.Tokens = r.spread(1000)
 	if t.Per < time.Second {
-		t.Tokens = r.spread(1, 100)
+		t.Tokens = r.spread(100)
 	}
-	t.Burst = r.spread(1, 200)
+	t.Burst = r.spread(200)
 	c.drawFloors(r, &t)
 	return t
 }

@@ -18,7 +18,6 @@ type regime struct {
 	policy int
 	rate   int64 // units a nanosecond, (1+ρ) included
 	burst  int64 // tokens; of a window quota: the quota
-	over   bool
 }
 
 // limitOf makes the promise that a policy gives for a quota.

@@ -46,12 +46,14 @@ func TestMutants(t *testing.T) {
 	head, _, found := strings.Cut(string(text), tableBegins)
 	require.True(t, found)
 	if *update {
-		require.NoError(t, os.WriteFile(file, []byte(head+rows.String()), 0o644)) //nolint:gosec // documentation is for everybody
+		require.NoError(t, os.WriteFile(file, []byte(head+rows.String()), 0o644))
 		return
 	}
 	for _, m := range Mutants {
 		row := "| " + m.Name + " | " + m.Law + " | "
-		require.True(t, strings.Contains(string(text), row), "no row %q: run this test with -args -update", row)
+		if !strings.Contains(string(text), row) {
+			t.Errorf("no row %q: run this test with -args -update", row)
+		}
 	}
 }
 

@@ -20,7 +20,7 @@ func TestPlays(t *testing.T) {
 			require.NoError(t, err)
 			file := filepath.Join("testdata", p.name+".txt")
 			if *update {
-				require.NoError(t, os.WriteFile(file, []byte(text), 0o644)) //nolint:gosec // a text for everybody
+				require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
 				return
 			}
 			want, err := os.ReadFile(file)

@@ -38,14 +38,14 @@ func (r *rng) span(lo, hi time.Duration) time.Duration {
 // permille is true so many times in a thousand.
 func (r *rng) permille(p int) bool { return p > 0 && int(r.next()%1000) < p }
 
-// spread returns a number from lo to hi of which each order of magnitude is as
+// spread returns a number from 1 to hi of which each order of magnitude is as
 // likely: small limits find boundaries, and large ones exist.
-func (r *rng) spread(lo, hi int64) int64 {
-	top := lo
+func (r *rng) spread(hi int64) int64 {
+	top := int64(1)
 	for top < hi && r.n(3) > 0 {
 		top *= 3
 	}
-	return r.between(lo, min(max(top, lo), hi))
+	return r.between(1, min(top, hi))
 }
 
 func pick[T any](r *rng, list ...T) T { return list[r.n(len(list))] }

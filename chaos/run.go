@@ -149,21 +149,3 @@ func (r *Result) String() string {
 	}
 	return fmt.Sprintf("%d events, %d decisions in %v", r.Events, r.Decisions, r.Simulated)
 }
-
-// debugBooks is for people who look into a run by hand.
-func (w *World) debugBooks() (lines []string) {
-	for b := range w.ids {
-		for _, c := range w.coords {
-			if c.ledger != nil {
-				v, ok := c.ledger.View(w.ids[b])
-				lines = append(lines, fmt.Sprintf("%s %v: %v %+v", c.name, w.ids[b], ok, v))
-			}
-		}
-		for _, r := range w.regions {
-			if cell, ok := r.holder.Lookup(w.ids[b].Quota, []byte(w.ids[b].Key)); ok {
-				lines = append(lines, fmt.Sprintf("  %s at %v: %+v", r.name, r.clock(), cell.View()))
-			}
-		}
-	}
-	return lines
-}

@@ -20,7 +20,6 @@ type simstore struct {
 	key      int64  // create revision of the leader's key, 0: nobody leads
 	expires  time.Duration
 	snapshot *simstore
-	faults   bool
 	downTill time.Duration
 }
 
