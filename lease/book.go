@@ -53,6 +53,7 @@ const (
 // stashed is what arrived for a book before its record did.
 type stashed struct {
 	session uint64
+	holder  int32  // of a claim
 	account uint64 // of a claim
 	claim   *Claim
 	report  *Report

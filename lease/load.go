@@ -136,9 +136,19 @@ func (l *Ledger) unstash(now Moment, b *book) {
 	stash := b.stash
 	b.stash = nil
 	for _, m := range stash {
-		if s := l.sessions[m.session]; s != nil && m.claim != nil {
-			l.takeClaim(now, b, s, m.account, m.claim)
+		if m.claim == nil {
+			continue
 		}
+		s := l.sessions[m.session]
+		if s == nil {
+			if l.holders.list[m.holder].session != m.session {
+				continue // a newer session says what its holder has
+			}
+			// The stream ended meanwhile, and what it claimed is charged all
+			// the same: its holder goes on spending.
+			s = &session{n: m.session, holder: m.holder}
+		}
+		l.takeClaim(now, b, s, m.account, m.claim)
 	}
 	for _, m := range stash {
 		if s := l.sessions[m.session]; s != nil && m.report != nil {

@@ -166,7 +166,7 @@ func (l *Ledger) claim(now Moment, s *session, n uint64, c *Claim) error {
 	}
 	if b.state != bookOpen {
 		kept := *c
-		b.stash = append(b.stash, stashed{session: s.n, account: n, claim: &kept})
+		b.stash = append(b.stash, stashed{session: s.n, holder: s.holder, account: n, claim: &kept})
 		l.load(b)
 		return nil
 	}

@@ -1,0 +1,44 @@
+package lease_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/a1009580/leasehold/lease"
+)
+
+func TestLaw3_AClaimWhoseStreamEndedBeforeItsRecordWasReadStaysCharged(t *testing.T) {
+	r := newRig(t, perMinute(60_000, 1000))
+	r.plan = exactly
+	us := r.join("us")
+	r.ask("us", "k", 900)
+	r.step(0)
+	require.Equal(t, int64(900), r.quota().Stock.Outstanding)
+
+	r.lead()
+	w, ok := r.ledger.OpenSession()
+	require.True(t, ok)
+	pieces, err := us.Welcome(r.now, w)
+	require.NoError(t, err)
+	for _, p := range pieces {
+		require.NoError(t, r.ledger.Hello(r.moment(), p))
+	}
+	reads := r.ledger.Ready(r.moment()).Loads
+	require.Len(t, reads, 1, "the claim waits for its record")
+	r.ledger.CloseSession(w.Session.N)
+	us.Disconnected()
+	r.ledger.Loaded(r.moment(), reads, r.store.with(lease.BucketPrefix))
+	r.settle()
+	require.GreaterOrEqual(t, r.quota().Stock.Outstanding, int64(900), "its holder may spend until its lease ends")
+
+	r.closed = map[string]bool{"us": true} // it does not come back
+	r.join("eu")
+	n := r.hammer(2*time.Second, "k", "eu")
+	n += r.drain("us", "k")
+	require.LessOrEqual(t, n, int64(1000+2002))
+	r.hammer(5*time.Second, "k", "eu")
+	require.LessOrEqual(t, r.quota().Stock.Outstanding, int64(1000))
+	require.Positive(t, r.hammer(time.Second, "k", "eu"), "what was claimed is destroyed when it surely ended")
+}
