@@ -42,3 +42,48 @@ func TestLaw3_AClaimWhoseStreamEndedBeforeItsRecordWasReadStaysCharged(t *testin
 	require.LessOrEqual(t, r.quota().Stock.Outstanding, int64(1000))
 	require.Positive(t, r.hammer(time.Second, "k", "eu"), "what was claimed is destroyed when it surely ended")
 }
+
+func TestLaw3_AClaimThatFoundNoRoomInMemoryLeavesWhatTheRecordSays(t *testing.T) {
+	r := newRig(t, perMinute(60_000, 1000))
+	r.plan = exactly
+	us := r.join("us")
+	r.ask("us", "k", 900)
+	r.step(0)
+	require.Equal(t, int64(900), r.quota().Stock.Outstanding)
+
+	r.cfg.MaxBuckets = 1
+	r.lead()
+	r.closed = map[string]bool{"us": true} // nothing reaches it any more
+	r.join("eu")
+	r.ask("eu", "other", 1)
+	r.step(0)
+	require.Equal(t, 1, r.quota().Buckets)
+	w, ok := r.ledger.OpenSession()
+	require.True(t, ok)
+	pieces, err := us.Welcome(r.now, w)
+	require.NoError(t, err)
+	for _, p := range pieces {
+		require.NoError(t, r.ledger.Hello(r.moment(), p))
+	}
+	r.settle()
+	require.NoError(t, r.ledger.Report(r.moment(), r.holders["eu"].Drain(r.now)))
+	r.closed["eu"] = true
+	for range 20 {
+		r.now += 10 * time.Millisecond
+		r.ledger.Tick(r.moment())
+		r.settle()
+	}
+	require.Zero(t, r.quota().Buckets)
+
+	r.join("ap") // and the record is read after all
+	r.hammer(2*time.Second, "k", "ap")
+	var n int64
+	r.ask("ap", "k", 890)
+	r.step(10 * time.Millisecond)
+	r.step(10 * time.Millisecond)
+	if r.ask("ap", "k", 890).Outcome == lease.Admitted {
+		n += 890
+	}
+	n += r.drain("us", "k")
+	require.LessOrEqual(t, n, int64(1000))
+}

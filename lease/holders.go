@@ -14,12 +14,14 @@ type holderState struct {
 	known    bool
 	session  uint64 // the newest
 	complete bool   // its Hello is
+	unheard  bool   // some of its claims found no room in memory
 	gone     bool   // said goodbye
 	accounts int    // open ones
 }
 
-// settled says that everything the holder has is known.
-func (h *holderState) settled() bool { return h.complete || h.gone }
+// settled says that everything the holder has is known: what a record says of
+// it and it did not claim, it does not have.
+func (h *holderState) settled() bool { return h.gone || h.complete && !h.unheard }
 
 func (t *holderTable) add(id HolderID) int32 {
 	if i, ok := t.index[id]; ok {

@@ -145,7 +145,7 @@ func (l *Ledger) admitHello(s *session, h Hello) error {
 		if st.session != s.n {
 			l.CloseSession(st.session)
 		}
-		s.holder, st.session, st.complete = i, s.n, false
+		s.holder, st.session, st.complete, st.unheard = i, s.n, false, false
 	case s.holder != i:
 		return fmt.Errorf("%w: the holder changed its name", ErrSession)
 	}
@@ -160,6 +160,9 @@ func (l *Ledger) claim(now Moment, s *session, n uint64, c *Claim) error {
 	}
 	b := l.lookup(c.Bucket)
 	if b == nil {
+		// Until the refusal reaches it, it goes on spending: its record's word
+		// for it stands until that has surely ended.
+		l.holders.list[s.holder].unheard = true
 		l.stats.Refused++
 		l.refuse(s, c.Bucket)
 		return nil
