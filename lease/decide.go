@@ -84,6 +84,7 @@ func (c *Cell) fast(now func() time.Duration, cost int64) (Verdict, bool) {
 // held is what one cell gives to a request that is not yet admitted.
 type heldTokens struct {
 	lease *lease
+	known bool
 	leased,
 	floor,
 	left int64
@@ -128,9 +129,10 @@ func hold(now func() time.Duration, cells []*Cell, cost int64, held []heldTokens
 		if c.gone {
 			return Verdict{Outcome: Forgotten, Cell: i}
 		}
-		if l := c.lease.Load(); l != nil {
-			held[i].lease = l
-		}
+		// What was known before the tokens were looked for: a grant that comes
+		// between here and there must wake its waiter, not have it refused.
+		held[i].known = c.answered.Load()
+		held[i].lease = c.lease.Load()
 	}
 	var deadlines [maxCells]time.Duration
 	for i := range cells {
@@ -153,7 +155,8 @@ func hold(now func() time.Duration, cells []*Cell, cost int64, held []heldTokens
 		level := c.floorLevel(at)
 		got.floor = min(level, want-got.leased)
 		if got.leased+got.floor < want {
-			v.Outcome, v.Cell = c.short(at, cost), i
+			known := got.known && !c.windowOver(at) && (got.lease == nil || at < deadlines[i])
+			v.Outcome, v.Cell = c.short(known, cost), i
 			v.Remaining = got.leased + got.floor
 			return v
 		}
@@ -171,12 +174,14 @@ func hold(now func() time.Duration, cells []*Cell, cost int64, held []heldTokens
 	return v
 }
 
-// short says why a cell cannot give the cost.
-func (c *Cell) short(at time.Duration, cost int64) Outcome {
+// short says why a cell cannot give the cost. Known says that the coordinator
+// told something of the bucket that still stands: neither the lease nor the
+// window has ended since.
+func (c *Cell) short(known bool, cost int64) Outcome {
 	switch {
 	case cost > c.quota.most():
 		return Impossible
-	case !c.answered.Load(), c.windowOver(at):
+	case !known:
 		return Cold
 	default:
 		return Exhausted

@@ -58,6 +58,7 @@ func (h *Holder) grant(now time.Duration, g *Grant) {
 		g.TTL += now - g.Echo
 	}
 	l := c.lease.Load()
+	news := l == nil || g.Account != l.account || g.Granted > l.granted
 	switch {
 	case l != nil && g.Account == l.account:
 		h.raise(c, l, g)
@@ -67,8 +68,9 @@ func (h *Holder) grant(now time.Duration, g *Grant) {
 		h.replace(c, l, g)
 	}
 	// An answer that gives nothing says little while the pool has tokens: they
-	// are being set aside (law 2). Nor does one that closes an account.
-	if !g.Closed && (g.Granted > 0 || g.Pool <= 0 || g.Wait > 0) {
+	// are being set aside (law 2), or a lease that was given back is renewed.
+	// Nor does one that closes an account.
+	if !g.Closed && (news && g.Granted > 0 || g.Pool <= 0 || g.Wait > 0) {
 		c.answered.Store(true)
 	}
 	c.noteHint(now, g)
