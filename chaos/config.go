@@ -25,6 +25,8 @@ type Config struct {
 	Keys     int // of each quota
 	// Wild replaces package reconcile by dice: no law may depend on it.
 	Wild bool
+	// Simple replaces it by what is easy to follow by eye.
+	Simple bool
 	// Scan has new leaders read all records in the background.
 	Scan bool
 

@@ -81,8 +81,11 @@ func (c *coordinator) lead(key int64, sent time.Duration, meta []lease.Entry, re
 		Cluster: "sim", Drift: w.cfg.Drift, ElectionTTL: w.cfg.ElectionTTL, ReportInterval: w.cfg.ReportInterval,
 		MaxBuckets: 1000, Allocate: reconcile.Allocate, NewCluster: true,
 	}
-	if w.cfg.Wild {
+	switch {
+	case w.cfg.Wild:
 		cfg.Allocate = w.wildAllocate
+	case w.cfg.Simple:
+		cfg.Allocate = simpleAllocate
 	}
 	c.ledger, err = lease.NewLedger(cfg, lease.Begin{
 		Now: c.moment(), Leader: key, Revision: revision, Meta: meta, Policy: policy, Terms: w.termsOf(policy.Policy),

@@ -21,7 +21,7 @@ type play struct {
 func stage() *Config {
 	return &Config{
 		Seed: 1, Duration: 10 * time.Second, Drift: 1000, ElectionTTL: 2 * time.Second, ReportInterval: 500 * time.Millisecond,
-		LedgerTick: 50 * time.Millisecond, Keys: 1, Detail: true,
+		LedgerTick: 50 * time.Millisecond, Keys: 1, Detail: true, Simple: true,
 		Coordinators: []Machine{{}, {Offset: time.Hour}},
 		Regions: []Region{
 			{Name: "us", Node: "1", Latency: 10 * time.Millisecond, Machine: Machine{Offset: time.Minute}},

@@ -39,8 +39,11 @@ func (r *region) boot() {
 		r.id.Incarnation[i] = byte(inc >> (8 * i))
 	}
 	plan := reconcile.Plan
-	if w.cfg.Wild {
+	switch {
+	case w.cfg.Wild:
 		plan = w.wildPlan
+	case w.cfg.Simple:
+		plan = simplePlan
 	}
 	r.holder = lease.NewHolder(lease.HolderConfig{ID: r.id, Plan: plan, Hurry: func() { r.hurry() }}, r.state)
 	r.policy, r.stream, r.hurried, r.leaving = 0, nil, false, false
