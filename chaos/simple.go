@@ -5,16 +5,16 @@ import "github.com/a1009580/leasehold/lease"
 // simplePlan and simpleAllocate are what plays use: easy to follow by eye, and
 // not changed whenever package reconcile learns something.
 
-// simplePlan asks for 8 when fewer than 3 are left, for what was refused, and
+// simplePlan asks for 8 when fewer than 2 are left, for what was refused, and
 // gives back what it did not use for a while.
 func simplePlan(u *lease.Usage) lease.Plan {
-	p := lease.Plan{Keep: 12, Low: 3}
-	if u.Unspent < 3 {
+	p := lease.Plan{Keep: 16, Low: 2}
+	if u.Unspent < 2 {
 		p.Ask.Want = 8
 	}
 	if u.MaxRefused > u.Unspent {
 		p.Ask.Need = u.MaxRefused
-		p.Keep, p.Ask.Want = max(p.Keep, u.MaxRefused), max(8, u.MaxRefused)
+		p.Ask.Want = max(8, u.MaxRefused)
 	}
 	return p
 }
