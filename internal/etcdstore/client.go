@@ -87,13 +87,20 @@ func (c *Client) Close() error {
 	return nil
 }
 
+// All our keys begin with keyPrefix, the cluster's name and their kind: dataKeys
+// for records.
+const (
+	keyPrefix = "leasehold/"
+	dataKeys  = "data"
+)
+
 // keyspace returns the prefix of a cluster's keys of one kind. A name with a
 // slash could reach into another cluster's keys.
 func keyspace(cluster, kind string) (string, error) {
 	if cluster == "" || strings.Contains(cluster, "/") {
 		return "", fmt.Errorf("etcdstore: cluster name %q must be non-empty and without a slash", cluster)
 	}
-	return "leasehold/" + cluster + "/" + kind + "/", nil
+	return keyPrefix + cluster + "/" + kind + "/", nil
 }
 
 // sent notes whether any part of a call reached a connection. While it did not,

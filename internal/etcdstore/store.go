@@ -21,7 +21,7 @@ var _ lease.Store = (*Store)(nil)
 
 // NewStore returns the store of a cluster. The name must not contain a slash.
 func NewStore(client *Client, cluster string) (*Store, error) {
-	prefix, err := keyspace(cluster, "data")
+	prefix, err := keyspace(cluster, dataKeys)
 	if err != nil {
 		return nil, err
 	}
