@@ -87,3 +87,42 @@ func TestLaw3_AClaimThatFoundNoRoomInMemoryLeavesWhatTheRecordSays(t *testing.T)
 	n += r.drain("us", "k")
 	require.LessOrEqual(t, n, int64(1000))
 }
+
+func TestLaw3_ARefusalDoesNotCloseAnAccountThatWasOpenedBeforeIt(t *testing.T) {
+	r := newRig(t, perWindow(t, 1000, time.Hour))
+	r.plan = exactly
+	us := r.join("us")
+	r.now += 59*time.Minute + 50*time.Second
+	r.step(0)
+	r.ask("us", "old", 100)
+	r.step(0)
+	require.Equal(t, int64(100), r.quota().Stock.Outstanding)
+
+	r.lead()
+	r.join("eu")
+	r.ask("eu", "new", 1)
+	r.step(0)
+	w, ok := r.ledger.OpenSession()
+	require.True(t, ok)
+	r.session[w.Session.N] = "us"
+	pieces, err := us.Welcome(r.now, w)
+	require.NoError(t, err)
+	for _, p := range pieces {
+		require.NoError(t, r.ledger.Hello(r.moment(), p))
+	}
+	first := r.ledger.Ready(r.moment())
+	require.Len(t, first.Loads, 1, "the claim waits for its record")
+	require.NoError(t, us.Grants(r.now, first.Batches[0]))
+
+	r.now += 11 * time.Second // the window of the claim ends
+	r.ledger.Tick(r.moment())
+	r.settle()
+	r.ask("us", "new", 10)
+	b, ok := us.Tick(r.now)
+	require.True(t, ok)
+	require.NoError(t, r.ledger.Report(r.moment(), b), "it opens an account")
+	r.ledger.Loaded(r.moment(), first.Loads, r.store.with(lease.BucketPrefix)) // it refuses the claim
+	r.settle()
+	r.run(time.Second)
+	require.Equal(t, lease.Admitted, r.ask("us", "new", 10).Outcome)
+}

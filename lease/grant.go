@@ -125,8 +125,14 @@ func (l *Ledger) ttl(now Moment, b *book, a *account) time.Duration {
 	return b.quota.terms.TTL
 }
 
-// tell puts an account's grant into its session's next batch.
+// tell puts an account's grant into its session's next batch. One that is told
+// first after another with a higher number gets a new number: a holder takes
+// none that comes after a higher one which was closed.
 func (l *Ledger) tell(now Moment, b *book, s *session, a *account, ttl time.Duration, unmet int64) {
+	if a.untold && a.n < s.told {
+		a.n = s.nextAccount()
+	}
+	s.told = max(s.told, a.n)
 	g := Grant{
 		Bucket: b.id(), Account: a.n, Granted: a.granted, TTL: ttl, Echo: a.echo,
 		Window: b.window, Pool: b.free() + b.chunk,

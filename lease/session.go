@@ -26,6 +26,7 @@ type session struct {
 	ready   bool   // the Hello is complete
 	claims  uint64 // accounts that claims opened: 1, 2, 3, ...
 	opened  uint64 // accounts that were opened since
+	told    uint64 // the highest number that was told
 	claimed []FloorClaim
 	// lastSent is the echo of the last report batch, processed at lastAt.
 	lastSent time.Duration
@@ -245,5 +246,6 @@ func (l *Ledger) cover(now Moment, b *book, s *session, c *Claim) (deadline time
 // refuse tells the holder of a claim that it has nothing: an account with the
 // next number closes the claimed one (law 3).
 func (l *Ledger) refuse(s *session, id BucketID) {
-	s.out.Grants = append(s.out.Grants, Grant{Bucket: id, Account: s.nextAccount(), Closed: true})
+	s.told = s.nextAccount()
+	s.out.Grants = append(s.out.Grants, Grant{Bucket: id, Account: s.told, Closed: true})
 }
