@@ -126,3 +126,28 @@ func TestLaw3_ARefusalDoesNotCloseAnAccountThatWasOpenedBeforeIt(t *testing.T) {
 	r.run(time.Second)
 	require.Equal(t, lease.Admitted, r.ask("us", "new", 10).Outcome)
 }
+
+func TestLaw18_AGrantThatComesAfterItsCellWasForgottenIsGivenBack(t *testing.T) {
+	r := newRig(t, perWindow(t, 1000, time.Hour))
+	us := r.join("us")
+	r.ask("us", "k", 100)
+	var late []lease.ReportBatch
+	for range 120 { // the network stalls
+		if b, ok := us.Tick(r.now); ok {
+			late = append(late, b)
+		}
+		r.now += 100 * time.Millisecond
+	}
+	require.Zero(t, us.Sums(r.now)[0].Cells, "what is idle is forgotten")
+	for _, b := range late {
+		require.NoError(t, r.ledger.Report(r.moment(), b))
+		r.settle()
+	}
+	require.GreaterOrEqual(t, r.quota().Stock.Outstanding, int64(100))
+	r.run(20 * time.Second)
+	require.Zero(t, r.quota().Stock.Outstanding)
+	require.Zero(t, us.Sums(r.now)[0].Cells)
+	r.ask("us", "k", 100)
+	r.run(time.Second)
+	require.Equal(t, lease.Admitted, r.ask("us", "k", 100).Outcome)
+}

@@ -47,10 +47,24 @@ func (h *Holder) find(id BucketID) *Cell {
 	return c
 }
 
+// remake makes the cell of a bucket again, if its quota is in force.
+func (h *Holder) remake(id BucketID) *Cell {
+	q, ok := h.quotas.Load(id.Quota)
+	if !ok {
+		return nil
+	}
+	return h.makeCell(q, id.Quota, id.Key)
+}
+
 // grant applies one grant. Grants are absolute: taken twice, or in another
 // order, they leave the same (law 3).
 func (h *Holder) grant(now time.Duration, g *Grant) {
 	c := h.find(g.Bucket)
+	if c == nil && g.Granted > 0 && !g.Closed && g.Account > h.closed {
+		// It was long on its way, and its cell is forgotten: a lease is given
+		// back, and not left to nobody (law 18).
+		c = h.remake(g.Bucket)
+	}
 	if c == nil || g.Granted < 0 || g.Echo > now {
 		return
 	}
