@@ -59,8 +59,7 @@ func (s *Server) stepped(err error) {
 	case errors.Is(err, lease.ErrLostHistory):
 		reason = "lost_history"
 		s.log.Error("the store lost its past: it was wiped or restored from an older copy. A new history begins: "+
-			"nothing is granted until the longest lease that may still run has ended, buckets start empty, and the "+
-			"current windows count as used", "error", err)
+			s.afterLoss(), "error", err)
 	case errors.Is(err, lease.ErrFenced):
 		reason = "fenced"
 		s.log.Warn("stepped down: another coordinator leads, or the election lease ended", "error", err)
@@ -74,6 +73,16 @@ func (s *Server) stepped(err error) {
 		s.log.Error("stepped down", "error", err)
 	}
 	s.metrics.stepDowns.WithLabelValues(reason).Inc()
+}
+
+// afterLoss says what a new history begins with.
+func (s *Server) afterLoss() string {
+	if s.opts.TrustStore {
+		return "the store is trusted as --trust-restored-store asks, so that its records stand and grants go on at once; " +
+			"what was spent since the copy was made can be admitted a second time"
+	}
+	return "nothing is granted until the longest lease that may still run has ended, buckets start empty, and the " +
+		"current windows count as used"
 }
 
 // serveTerm leads until ctx ends or this leader must stop, and gives up the

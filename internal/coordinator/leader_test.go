@@ -213,16 +213,24 @@ func TestABucketWithoutAClusterIsNoNewCluster(t *testing.T) {
 	require.ErrorIs(t, r.start().ended(), errNotNew)
 }
 
-// TestLostHistoryBeginsANewOne has a holder that saw more than the store has.
+// TestLostHistoryBeginsANewOne has a holder that saw more than the store has, and
+// an operator who takes the store at its word or does not (LAW 13).
 func TestLostHistoryBeginsANewOne(t *testing.T) {
-	n := newRig(t, time.Second).start().leads()
-	h := n.join(identity("us", 1))
-	h.seen, h.rev = h.welcome.Session.Epoch, math.MaxInt32
-	h.sayHello()
-	require.Error(t, h.broken())
-	eventually(t, "a new history leads", func() bool { return strings.HasPrefix(n.status().Epoch, "2.") && n.status().Ready })
-	n.steppedDown("lost_history")
-	assert.Contains(t, n.log.String(), "the store lost its past")
+	for _, trust := range []bool{false, true} {
+		t.Run(fmt.Sprintf("trust %v", trust), func(t *testing.T) {
+			n := newRig(t, time.Second).start(func(o *Options) { o.TrustStore = trust }).leads()
+			h := n.join(identity("us", 1))
+			h.seen, h.rev = h.welcome.Session.Epoch, math.MaxInt32
+			h.sayHello()
+			require.Error(t, h.broken())
+			eventually(t, "a new history leads", func() bool { return strings.HasPrefix(n.status().Epoch, "2.") && n.status().Ready })
+			n.steppedDown("lost_history")
+			said := n.log.String()
+			assert.Contains(t, said, "the store lost its past")
+			assert.Equal(t, !trust, strings.Contains(said, "nothing is granted until"))
+			assert.Equal(t, trust, strings.Contains(said, "its records stand and grants go on at once"))
+		})
+	}
 }
 
 // TestAStoreThatIsAwayAtFirst starts the coordinator before its store (FAIL-03).
