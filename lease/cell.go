@@ -25,6 +25,8 @@ type Cell struct {
 	// cost among them since the last report.
 	refused atomic.Int64
 	need    atomic.Int64
+	// largest is the largest cost that was asked for since the last report.
+	largest atomic.Int64
 
 	// answered says that the coordinator told something of the bucket.
 	answered atomic.Bool
@@ -159,6 +161,16 @@ func (c *Cell) after(left int64) {
 	c.touch()
 	if left < c.low.Load() {
 		c.owner.hurry()
+	}
+}
+
+// note keeps the largest cost.
+func (c *Cell) note(cost int64) {
+	for {
+		v := c.largest.Load()
+		if cost <= v || c.largest.CompareAndSwap(v, cost) {
+			return
+		}
 	}
 }
 

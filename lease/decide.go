@@ -77,6 +77,7 @@ func (c *Cell) fast(now func() time.Duration, cost int64) (Verdict, bool) {
 		return Verdict{}, false
 	}
 	l.spent.Add(cost)
+	c.note(cost)
 	c.after(left)
 	return Verdict{Outcome: Admitted, Remaining: left, At: at}, true
 }
@@ -109,6 +110,7 @@ func decideSlowly(now func() time.Duration, cells []*Cell, cost int64) Verdict {
 	case Admitted:
 		if cost > 0 {
 			for i, c := range cells {
+				c.note(cost)
 				c.after(held[i].left)
 			}
 		}

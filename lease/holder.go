@@ -32,7 +32,7 @@ type Usage struct {
 	Admitted   int64 // tokens
 	Refused    int64 // tokens
 	MaxRefused int64 // the largest cost that was refused
-	Largest    int64 // the largest cost that was refused within about a lease
+	Largest    int64 // the largest cost that was asked for within about a lease
 	Unspent    int64 // left in the lease
 	Last       Ask
 	RoundTrip  time.Duration // measured; 0 if it is not known yet

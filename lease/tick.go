@@ -14,7 +14,7 @@ type cellReport struct {
 	floored int64
 	refused int64
 	seen    time.Duration // when the cell was last used
-	largest int64         // cost that was refused, and when
+	largest int64         // cost that was asked for, and when
 	largeAt time.Duration
 	low     int64
 }
@@ -125,8 +125,8 @@ func (h *Holder) usage(now time.Duration, c *Cell, t *Terms) Usage {
 	u.Admitted += floored - r.floored
 	u.Refused += refused - r.refused
 	u.MaxRefused = c.need.Swap(0)
-	if u.MaxRefused >= r.largest || now-r.largeAt > t.TTL {
-		r.largest, r.largeAt = u.MaxRefused, now
+	if largest := max(u.MaxRefused, c.largest.Swap(0)); largest >= r.largest || now-r.largeAt > t.TTL {
+		r.largest, r.largeAt = largest, now
 	}
 	u.Largest = r.largest
 	r.floored, r.refused, r.at = floored, refused, now

@@ -25,7 +25,14 @@ const (
 func Plan(u *lease.Usage) lease.Plan {
 	demand := Demand(u.Last.Demand, u.Admitted+u.Refused, u.Elapsed)
 	delay := u.RoundTrip + 2*u.Interval
-	size := max(over(demand, max(minHorizon, 2*delay)), u.Largest)
+	// Requests come unevenly: two of the largest are kept beside the average.
+	reserve := 2 * u.Largest
+	size := over(demand, max(minHorizon, 2*delay)) + reserve
+	if u.Refused > 0 {
+		// Demand is seen a round trip late, and what was asked for did not do:
+		// ask for more, as long as the measured demand makes it plausible.
+		size = max(size, min(2*u.Last.Want, 4*size))
+	}
 	if demand > 0 {
 		size = max(size, 1)
 	}
@@ -33,7 +40,7 @@ func Plan(u *lease.Usage) lease.Plan {
 		size = max(u.Size, u.Largest)
 	}
 	size = min(size, u.Limit)
-	low := min(over(demand, delay), size)
+	low := min(over(demand, delay)+reserve, size)
 	p := lease.Plan{Ask: lease.Ask{Demand: demand}, Keep: size + size/2 + 1, Low: low}
 	if u.MaxRefused > u.Unspent && u.MaxRefused <= u.Limit {
 		p.Ask.Need = u.MaxRefused
@@ -53,7 +60,10 @@ func Demand(last, asked int64, elapsed time.Duration) int64 {
 	}
 	now := mulDiv(asked, milli*int64(time.Second), int64(elapsed))
 	tau := fall
-	if now > last {
+	switch {
+	case last == 0:
+		tau = 0 // the first sign of life is all that is known
+	case now > last:
 		tau = rise
 	}
 	change := mulDiv(abs(now-last), int64(elapsed), int64(elapsed+tau))
