@@ -258,6 +258,24 @@ func (l *Ledger) granting(now Moment) bool {
 		(!l.cluster.Distrust || now.Mono >= l.settles)
 }
 
+// Granting is granting with the reason when nothing is granted, for operators. It
+// changes nothing.
+func (l *Ledger) Granting(now Moment) (ok bool, why string) {
+	switch {
+	case l.granting(now):
+		return true, ""
+	case l.retiring || l.halted != nil:
+		return false, "this leader is stepping down"
+	case !l.booted:
+		return false, "its first transaction is not committed yet"
+	case now.Mono >= l.until:
+		return false, "the election lease is no longer sure"
+	default:
+		return false, fmt.Sprintf("the store lost its past: leases that it does not know of may run for another %v",
+			(l.settles - now.Mono).Round(100*time.Millisecond))
+	}
+}
+
 // quota is the state of one quota in a ledger.
 type quota struct {
 	terms   Terms

@@ -49,6 +49,7 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 	}
 	st := s.status(r.Context())
 	fmt.Fprintf(w, "cluster: %s\nleader: %s\nepoch: %s\npolicy revision: %d\n", st.Cluster, st.Leader, st.Epoch, st.PolicyRevision)
+	fmt.Fprintf(w, "granting: %t\n", st.Granting)
 	if st.PolicyPending {
 		fmt.Fprintln(w, "policy: the file's is not in force")
 	}

@@ -175,6 +175,9 @@ func TestALeaderThatCannotProveItselfGrantsNothing(t *testing.T) {
 		s, code := n.get("/readyz")
 		return code == 503 && strings.Contains(s, "the election lease cannot be renewed")
 	})
+	assert.Equal(t, "0", n.metric("leasehold_coordinator_granting"))
+	assert.Equal(t, "1", n.metric("leasehold_coordinator_leader"), "the election stands")
+	assert.False(t, n.status().Granting)
 	h.report(lease.Report{Bucket: bucket("other"), Ask: lease.Ask{Demand: 1, Want: 10}})
 	require.Never(t, func() bool { return n.status().Quotas[0].Granted > 10 }, 200*time.Millisecond, 20*time.Millisecond)
 	r.store.SetHooks(memstore.Hooks{})
@@ -223,8 +226,21 @@ func TestLostHistoryBeginsANewOne(t *testing.T) {
 			h.seen, h.rev = h.welcome.Session.Epoch, math.MaxInt32
 			h.sayHello()
 			require.Error(t, h.broken())
-			eventually(t, "a new history leads", func() bool { return strings.HasPrefix(n.status().Epoch, "2.") && n.status().Ready })
+			eventually(t, "a new history leads", func() bool { return strings.HasPrefix(n.status().Epoch, "2.") && n.status().Reason != "" })
 			n.steppedDown("lost_history")
+			if !trust {
+				eventually(t, "it is said that nothing is granted, and for how long", func() bool {
+					body, code := n.get("/readyz?verbose")
+					return code == 503 && strings.Contains(body, "the store lost its past: leases that it does not know of may run for another") &&
+						strings.Contains(body, "granting: false")
+				})
+				assert.False(t, n.status().Granting)
+				assert.Equal(t, "0", n.metric("leasehold_coordinator_granting"))
+				assert.Equal(t, "1", n.metric("leasehold_coordinator_leader"))
+			}
+			n.leads()
+			assert.True(t, n.status().Granting)
+			assert.Equal(t, "1", n.metric("leasehold_coordinator_granting"))
 			said := n.log.String()
 			assert.Contains(t, said, "the store lost its past")
 			assert.Equal(t, !trust, strings.Contains(said, "nothing is granted until"))

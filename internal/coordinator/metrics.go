@@ -87,7 +87,7 @@ func outcome(err error) string {
 type gauges struct {
 	s *Server
 
-	leader, sessions, revision, diskFree, diskShort, build *prometheus.Desc
+	leader, granting, sessions, revision, diskFree, diskShort, build *prometheus.Desc
 
 	quota []quotaGauge
 }
@@ -107,7 +107,8 @@ func newGauges(s *Server) *gauges {
 	}
 	return &gauges{
 		s:         s,
-		leader:    desc("coordinator_leader", "1 while this coordinator leads."),
+		leader:    desc("coordinator_leader", "1 while this coordinator holds the election."),
+		granting:  desc("coordinator_granting", "1 while this coordinator leads and nothing keeps it from granting."),
 		sessions:  desc("coordinator_sessions", "Connected holders; regions that the policy does not name are \"other\".", "region"),
 		revision:  desc("policy_revision", "Revision of the policy in force."),
 		diskFree:  desc("store_disk_free_bytes", "Free space under the embedded store."),
@@ -141,7 +142,7 @@ var (
 
 // Describe implements prometheus.Collector.
 func (g *gauges) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{g.leader, g.sessions, g.revision, g.diskFree, g.diskShort, g.build, boundDesc, observedDesc} {
+	for _, d := range []*prometheus.Desc{g.leader, g.granting, g.sessions, g.revision, g.diskFree, g.diskShort, g.build, boundDesc, observedDesc} {
 		out <- d
 	}
 	for _, q := range g.quota {
@@ -170,6 +171,7 @@ func (g *gauges) Collect(out chan<- prometheus.Metric) {
 	}
 	t, v, leads := g.s.current()
 	gauge(g.leader, flag(leads))
+	gauge(g.granting, flag(g.s.granting()))
 	if !leads {
 		return
 	}

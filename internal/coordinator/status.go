@@ -19,6 +19,7 @@ type statusBody struct {
 	Role           string        `json:"role"` // leader, standby or draining
 	Ready          bool          `json:"ready"`
 	Reason         string        `json:"reason"`
+	Granting       bool          `json:"granting"` // this is the leader, and nothing keeps it from granting
 	Leader         string        `json:"leader,omitempty"` // its address
 	Epoch          string        `json:"epoch,omitempty"`
 	PolicyRevision uint64        `json:"policy_revision,omitempty"`
@@ -60,6 +61,7 @@ const (
 func (s *Server) status(ctx context.Context) statusBody {
 	st := statusBody{Cluster: s.opts.Cluster, Version: version.String(), Sessions: []sessionView{}, Quotas: []quotaStatus{}}
 	st.Role, st.Ready, st.Reason = s.readiness(ctx)
+	st.Granting = s.granting()
 	in := s.rules.Load()
 	if t, v, ok := s.current(); ok {
 		st.Leader, st.Epoch, st.PolicyRevision = s.opts.Advertise, v.epoch.String(), v.policy.Revision
@@ -110,21 +112,37 @@ func (s *Server) readiness(ctx context.Context) (role string, ready bool, reason
 		}
 		return roleStandby, true, "standing by for " + leader
 	}
-	now := s.clock.Mono()
-	switch {
-	case s.opts.Backing.Disk != nil && s.opts.Backing.Disk().Short:
-		return roleLeader, false, "grants stopped, the store's disk is short of space: " + s.opts.Backing.Disk().String()
-	case !v.booted:
-		return roleLeader, false, "elected, but not ready yet" + s.lastTrouble()
-	case now >= time.Duration(t.sure.Load()):
-		return roleLeader, false, "the election lease cannot be renewed" + s.lastTrouble()
-	case s.clock.Real(now-v.at) > staleView:
-		return roleLeader, false, "the leader makes no progress"
+	if why := s.hindrance(t, v); why != "" {
+		return roleLeader, false, why
 	}
 	if trouble := s.trouble.Load(); trouble != nil {
 		return roleLeader, false, *trouble
 	}
 	return roleLeader, true, fmt.Sprintf("leading in epoch %v with policy revision %d", v.epoch, v.policy.Revision)
+}
+
+// hindrance says what keeps a leader from granting, "" if nothing does.
+func (s *Server) hindrance(t *term, v *view) string {
+	now := s.clock.Mono()
+	switch {
+	case s.opts.Backing.Disk != nil && s.opts.Backing.Disk().Short:
+		return "grants stopped, the store's disk is short of space: " + s.opts.Backing.Disk().String()
+	case !v.booted:
+		return "elected, but not ready yet" + s.lastTrouble()
+	case now >= time.Duration(t.sure.Load()):
+		return "grants stopped, the election lease cannot be renewed" + s.lastTrouble()
+	case s.clock.Real(now-v.at) > staleView:
+		return "the leader makes no progress"
+	case v.pausing != "":
+		return "nothing is granted yet: " + v.pausing
+	}
+	return ""
+}
+
+// granting says that this coordinator leads and grants.
+func (s *Server) granting() bool {
+	t, v, leads := s.current()
+	return leads && !s.draining.Load() && s.hindrance(t, v) == ""
 }
 
 func (s *Server) lastTrouble() string {

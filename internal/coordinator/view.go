@@ -14,6 +14,7 @@ type view struct {
 	at       time.Duration // the clock's Mono
 	epoch    lease.Epoch
 	booted   bool
+	pausing  string // why nothing is granted; "" while the ledger grants
 	policy   lease.PolicyRecord
 	stats    lease.Stats
 	quotas   []lease.QuotaStats
@@ -41,6 +42,7 @@ func (t *term) publish(now lease.Moment) {
 		at: now.Mono, epoch: t.ledger.Epoch(), booted: t.booted.Load(), policy: t.ledger.Policy(),
 		queued: t.flying + len(t.waiting),
 	}
+	_, v.pausing = t.ledger.Granting(now)
 	v.stats, v.quotas = t.ledger.Snapshot()
 	for n, c := range t.talks {
 		if c.holder.Region == "" {
