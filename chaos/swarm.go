@@ -12,7 +12,9 @@ type Report struct {
 	Events    int
 	Decisions int
 	Simulated time.Duration
-	Counts    [kinds]int
+	Counts    [kinds]int `json:"-"`
+	// Met are the counts by the names of their kinds, for machines.
+	Met map[string]int
 	Worst     [2]float64
 	// Failed are the first seeds that failed, in order.
 	Failed []Failure
@@ -88,6 +90,12 @@ func Swarm(start uint64, seeds, workers, failures int, limit time.Duration) *Rep
 		})
 	}
 	wg.Wait()
+	total.Met = map[string]int{}
+	for k := range kinds {
+		if k != lastAct {
+			total.Met[k.String()] = total.Counts[k]
+		}
+	}
 	return total
 }
 
