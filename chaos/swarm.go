@@ -14,8 +14,8 @@ type Report struct {
 	Simulated time.Duration
 	Counts    [kinds]int `json:"-"`
 	// Met are the counts by the names of their kinds, for machines.
-	Met map[string]int
-	Worst     [2]float64
+	Met   map[string]int
+	Worst [2]float64
 	// Failed are the first seeds that failed, in order.
 	Failed []Failure
 }
