@@ -72,7 +72,8 @@ func (o *coordinatorFlags) register(f *pflag.FlagSet) {
 	f.StringSliceVar(&o.etcd.Endpoints, "etcd-endpoints", nil, "`addresses` of an external etcd, instead of an embedded one")
 	f.StringVar(&o.etcd.ClientAddr, "etcd-listen-client", etcdstore.DefaultClientAddr, "`address` of the embedded etcd for clients")
 	f.StringVar(&o.etcd.PeerAddr, "etcd-listen-peer", etcdstore.DefaultPeerAddr, "`address` of the embedded etcd for peers")
-	f.DurationVar(&o.etcd.ElectionTTL, "election-ttl", etcdstore.DefaultTTL, "how long a leader that vanished keeps its place, in whole seconds")
+	f.DurationVar(&o.etcd.ElectionTTL, "election-ttl", 0, fmt.Sprintf("how long a leader that vanished keeps its place, in whole seconds (default %v with the embedded etcd, %v with an external one)",
+		etcdstore.EmbeddedTTL, etcdstore.DefaultTTL))
 	f.Int64Var(&o.minFreeDisk, "min-free-disk", etcdstore.DefaultWatermark, "free `bytes` of disk below which the embedded etcd is not written to")
 	f.DurationVar(&o.serve.ReportInterval, "report-interval", coordinator.DefaultReportInterval, "how often regional limiters report changes")
 	f.Int64Var(&o.drift, "drift", int64(lease.DefaultDrift), "by how much clocks may be wrong, in parts per million")
@@ -94,7 +95,7 @@ func (o *coordinatorFlags) check() error {
 		return Usagef("--data-dir is of the embedded etcd, --etcd-endpoints of an external one: give one of them")
 	case o.serve.Cluster == "" || len(o.serve.Cluster) > 64 || strings.Contains(o.serve.Cluster, "/"):
 		return Usagef("--cluster %q: must be 1 to 64 bytes without a slash", o.serve.Cluster)
-	case o.etcd.ElectionTTL < time.Second || o.etcd.ElectionTTL%time.Second != 0:
+	case o.etcd.ElectionTTL != 0 && o.etcd.ElectionTTL < time.Second || o.etcd.ElectionTTL%time.Second != 0:
 		return Usagef("--election-ttl %v: must be whole seconds, at least 1s", o.etcd.ElectionTTL)
 	case o.drift < 1 || o.drift > 100_000:
 		return Usagef("--drift %d: must be from 1 to 100000 parts per million", o.drift)

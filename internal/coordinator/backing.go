@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,7 +50,10 @@ type EtcdOptions struct {
 	DataDir              string
 	ClientAddr, PeerAddr string
 	Cluster              string
-	ElectionTTL          time.Duration
+	// ElectionTTL is how long a leader that vanished keeps its place, in whole
+	// seconds. 0 means etcdstore.EmbeddedTTL for an embedded etcd, and
+	// etcdstore.DefaultTTL for an external one, which has a network between.
+	ElectionTTL time.Duration
 	// MinFreeDisk is the free space in bytes below which an embedded etcd is
 	// not written to.
 	MinFreeDisk uint64
@@ -72,6 +76,7 @@ func OpenEtcd(ctx context.Context, o EtcdOptions) (_ *Backing, err error) {
 		return nil, err
 	}
 	o.Endpoints = []string{etcd.ClientAddr()}
+	o.ElectionTTL = cmp.Or(o.ElectionTTL, etcdstore.EmbeddedTTL)
 	b, err := dial(o)
 	if err != nil {
 		return nil, errors.Join(err, etcd.Close())
