@@ -1,0 +1,69 @@
+package lease
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// fields are those that Clone and AppendState are known to handle. A new one
+// must be put into both, or be known to change nothing, before it is named here.
+var fields = map[reflect.Type]string{
+	reflect.TypeFor[Ledger](): `cfg epoch cluster clusRev policy polRev began election settles awake until revision booted
+		complete buried partial retiring halted quotas books order cursor holders sessions lastN queue hungry loads absent
+		orphans writes txns flying lastID next shrinkAt ready stats situation targets`,
+	reflect.TypeFor[quota](): `terms removed removedAt meter window windowRev rolling slots capacity newborn books stock
+		buckets granted stranded strands`,
+	reflect.TypeFor[book](): `key quota pool rem mark window used pending chunk accounts inherits bounds closed revision
+		state inFlight dying queued hungry stash turn place`,
+	reflect.TypeFor[account](): `holder session n granted spent returned deadline reportAt echo reported toldAt toldEcho
+		untold behind warned marked markGranted markEcho markAt recalledAt ask`,
+	reflect.TypeFor[session]():       `n holder pieces ready claims opened told claimed lastSent lastAt heard answeredAt out answer`,
+	reflect.TypeFor[stashed]():       `session holder account claim report sent`,
+	reflect.TypeFor[flight]():        `id kind books quota window slot cluster`,
+	reflect.TypeFor[slot]():          `terms owner owned until revision inFlight again told toldAt`,
+	reflect.TypeFor[floorRecord]():   `Holder Grant Region Tokens Burst TTL Free`,
+	reflect.TypeFor[clusterRecord](): `Cluster History Longest Election Since Distrust Levels`,
+	reflect.TypeFor[windowRecord]():  `History High Spoiled`,
+	reflect.TypeFor[newborn]():       `pool rem mark`,
+	reflect.TypeFor[holderTable]():   `index list unused cursor`,
+	reflect.TypeFor[holderState]():   `id known session complete unheard gone accounts`,
+	reflect.TypeFor[policyChange]():  `record terms`,
+	reflect.TypeFor[Ready]():         `Loads Txns Batches Closed Halt`,
+	reflect.TypeFor[Stats]():         `Granted Refused Malformed NotWritten`,
+	reflect.TypeFor[Books]():         `Initial Refilled Spent Destroyed`,
+	reflect.TypeFor[Stock]():         `Pool Chunk Outstanding`,
+	reflect.TypeFor[bound]():         `Holder Tokens`,
+	reflect.TypeFor[Holder](): `cfg cluster seenEpoch seenRevision policy drift interval roundTrip session live lastOut
+		quotas names cells cursor bornMu born seq touched urgent dropped closed`,
+	reflect.TypeFor[holding]():    `terms floor cells count full credited returned max`,
+	reflect.TypeFor[floorLease](): `slot grant rate burst start deadline`,
+	reflect.TypeFor[Cell](): `id seq owner quota lease low refused need largest answered hint queued next mu floor floorGrant
+		floorSpent gone waitMu changed report`,
+	reflect.TypeFor[lease]():       `available spent deadline session account granted returned base echo window`,
+	reflect.TypeFor[hint]():        `at pool wait window`,
+	reflect.TypeFor[cellReport]():  `spent returned granted echo ask at used floored refused seen largest largeAt low`,
+	reflect.TypeFor[Ask]():         `Demand Want Need`,
+	reflect.TypeFor[Claim]():       `Bucket Session Account Spent Returned Unspent Window`,
+	reflect.TypeFor[FloorClaim]():  `Quota Slot Grant`,
+	reflect.TypeFor[Hello]():       `Session Cluster Holder SeenEpoch SeenRevision PolicyRevision Piece Last Claims Floors`,
+	reflect.TypeFor[ReportBatch](): `Session Sent Reports Goodbye`,
+	reflect.TypeFor[Report]():      `Bucket Account Spent Returned GrantSeen EchoSeen Ask Close`,
+	reflect.TypeFor[GrantBatch]():  `Session Echo PolicyRevision StoreRevision Grants Recalls Floors`,
+	reflect.TypeFor[Grant]():       `Bucket Account Granted TTL Echo Window Pool Wait Closed`,
+	reflect.TypeFor[Recall]():      `Bucket Account Keep`,
+	reflect.TypeFor[FloorGrant]():  `Quota Slot Grant Tokens Burst TTL Echo`,
+}
+
+func TestCloneAndAppendStateKnowEveryField(t *testing.T) {
+	for typ, names := range fields {
+		var have []string
+		for i := range typ.NumField() {
+			have = append(have, typ.Field(i).Name)
+		}
+		require.Equal(t, strings.Fields(names), have,
+			"%v: put what is new into Clone and AppendState, then name it here", typ)
+	}
+}

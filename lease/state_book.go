@@ -1,0 +1,145 @@
+package lease
+
+import (
+	"math"
+	"time"
+
+	"github.com/a1009580/leasehold/bucket"
+)
+
+func (w *stateWriter) quota(l *Ledger, q *quota) {
+	now := w.Now.Mono
+	w.terms(&q.terms)
+	w.bits(q.removed, q.rolling)
+	w.at(now, q.removedAt)
+	w.int(q.meter.Rate().Tokens, int64(q.meter.Rate().Per), q.windowRev, q.capacity)
+	w.windowRecord(q.window)
+	w.count(len(q.slots))
+	for i := range q.slots {
+		w.slot(&q.slots[i])
+	}
+	n := q.newborn
+	w.int(n.pool)
+	w.accrued(q, n.mark, n.rem, q.capacity-n.pool)
+	if q.buckets != len(l.order) || !w.Plain {
+		w.count(q.buckets)
+	}
+	w.int(q.books.Imbalance(q.stock))
+	if !w.Plain {
+		w.int(q.books.Initial, q.books.Refilled, q.books.Spent, q.books.Destroyed)
+		w.int(q.stock.Pool, q.stock.Chunk, q.stock.Outstanding, q.granted, q.stranded, q.strands)
+	}
+	if !l.complete || !w.Plain {
+		w.accrued(q, q.meter.Mark(l.began), 0, math.MaxInt64) // what is still to be read accrues from there
+	}
+}
+
+// accrued writes what came in since a mark. When it is cut off at the room
+// there is now, nothing is lost: a refill may be made at any time, and time
+// spent full brings nothing.
+func (w *stateWriter) accrued(q *quota, mark bucket.Mark, rem uint64, room int64) {
+	if q.terms.Windowed {
+		return
+	}
+	to := q.meter.Mark(w.Now.Mono)
+	if !w.Plain {
+		tokens, left := q.meter.Since(mark, to, 0, math.MaxInt64)
+		w.int(tokens)
+		w.uint(left, rem)
+		return
+	}
+	tokens, left := q.meter.Since(mark, to, rem, max(0, room))
+	w.int(tokens)
+	w.uint(left)
+}
+
+func (w *stateWriter) slot(s *slot) {
+	w.str(s.terms.Region)
+	w.int(s.terms.Tokens, s.terms.Burst, s.owner.Tokens, s.owner.Burst, int64(s.owner.TTL), s.revision)
+	w.holderID(s.owner.Holder)
+	w.str(s.owner.Region)
+	w.uint(s.owner.Grant)
+	w.bits(s.owner.Free, s.owned, s.inFlight, s.again, s.told)
+	w.until(w.Now.Mono, s.until)
+	w.since(w.Now.Mono, s.toldAt, max(s.owner.TTL, floorPause))
+}
+
+func (w *stateWriter) book(l *Ledger, b *book) {
+	now, t := w.Now.Mono, &b.quota.terms
+	w.str(t.Quota)
+	w.str(b.key)
+	w.int(b.pool, b.used, b.pending, b.chunk, b.inherits, b.revision)
+	w.window(b.window)
+	w.uint(uint64(b.state))
+	w.bits(b.inFlight, b.dying, b.queued, b.hungry)
+	room := int64(math.MaxInt64)
+	if _, due := l.nextExpiry(now, b); !due {
+		room = b.quota.capacity - b.held()
+	}
+	w.accrued(b.quota, b.mark, b.rem, room)
+	w.count(len(b.accounts))
+	for i := range b.accounts {
+		w.account(l, &b.accounts[i], t)
+	}
+	w.count(len(b.bounds))
+	for _, o := range b.bounds {
+		w.holderID(o.Holder)
+		w.int(o.Tokens)
+	}
+	w.count(len(b.stash))
+	for _, m := range b.stash {
+		w.stashed(l, m)
+	}
+	if w.Plain {
+		return // closed accounts turn destroyed into spent, which are not told apart
+	}
+	w.uint(b.turn)
+	w.count(b.place)
+	w.count(len(b.closed))
+	for i := range b.closed {
+		w.account(l, &b.closed[i], t)
+	}
+}
+
+func (w *stateWriter) stashed(l *Ledger, m stashed) {
+	w.uint(m.session, m.account)
+	w.int(int64(m.holder))
+	w.bits(m.claim != nil, m.report != nil)
+	var clock time.Duration
+	if s := l.sessions[m.session]; s != nil && s.holder >= 0 {
+		clock = w.Holder(l.holders.list[s.holder].id)
+	}
+	if m.claim != nil {
+		w.claim(m.claim)
+	}
+	if m.report != nil {
+		w.report(m.report, clock)
+	}
+	w.at(clock, m.sent)
+}
+
+func (w *stateWriter) account(l *Ledger, a *account, t *Terms) {
+	now, ttl := w.Now.Mono, t.TTL
+	clock := w.Holder(l.holders.list[a.holder].id)
+	w.int(int64(a.holder), a.granted, a.spent, a.returned)
+	w.uint(a.session, a.n)
+	w.bits(a.reported, a.untold, a.behind, a.warned, a.marked)
+	w.ask(a.ask)
+	if !w.Plain || !t.Windowed {
+		w.at(now, a.deadline)
+	}
+	w.since(now, a.reportAt, ttl+1)
+	w.at(clock, a.echo)
+	w.since(now, a.toldAt, max(ttl, retell))
+	if w.Plain {
+		w.bits(a.echo > a.toldEcho) // a newer echo is greater than either
+	} else {
+		w.at(clock, a.toldEcho)
+	}
+	if a.marked || !w.Plain {
+		w.int(a.markGranted)
+		w.at(clock, a.markEcho)
+		w.since(now, a.markAt, ttl)
+	}
+	w.since(now, a.recalledAt, recallPause)
+}

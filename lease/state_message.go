@@ -1,0 +1,43 @@
+package lease
+
+import "time"
+
+// AppendState appends a message on its way to a holder, whose clock reads
+// clock. Messages that are written alike do the same.
+func (b *GrantBatch) AppendState(dst []byte, f Frame, clock time.Duration) []byte {
+	w := stateWriter{Frame: f, b: dst}
+	w.batch(b, clock)
+	return w.b
+}
+
+// AppendState appends a message on its way from a holder, whose clock reads
+// clock.
+func (r *ReportBatch) AppendState(dst []byte, f Frame, clock time.Duration) []byte {
+	w := stateWriter{Frame: f, b: dst}
+	w.session(r.Session)
+	w.at(clock, r.Sent)
+	w.bits(r.Goodbye)
+	w.count(len(r.Reports))
+	for i := range r.Reports {
+		w.report(&r.Reports[i], clock)
+	}
+	return w.b
+}
+
+// AppendState appends one piece of a Hello.
+func (h *Hello) AppendState(dst []byte, f Frame) []byte {
+	w := stateWriter{Frame: f, b: dst}
+	w.session(h.Session)
+	w.str(h.Cluster)
+	w.holderID(h.Holder)
+	w.epoch(h.SeenEpoch)
+	w.int(h.SeenRevision)
+	w.uint(h.PolicyRevision, uint64(h.Piece))
+	w.bits(h.Last)
+	w.count(len(h.Claims))
+	for i := range h.Claims {
+		w.claim(&h.Claims[i])
+	}
+	w.floorClaims(h.Floors)
+	return w.b
+}
