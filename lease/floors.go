@@ -20,8 +20,9 @@ type slot struct {
 }
 
 // legacy says that the owner has what the policy in force does not give.
-func (s *slot) legacy() bool {
-	return s.owned && (s.owner.Region != s.terms.Region || s.owner.Tokens != s.terms.Tokens || s.owner.Burst != s.terms.Burst)
+func (s *slot) legacy(per time.Duration) bool {
+	return s.owned && (s.owner.Region != s.terms.Region || s.owner.Tokens != s.terms.Tokens || s.owner.Burst != s.terms.Burst ||
+		s.owner.Per != 0 && s.owner.Per != per)
 }
 
 // readFloor applies a stored floor: its owner may be spending, and may have
@@ -75,7 +76,10 @@ func (l *Ledger) disownFloors(q *quota) {
 		grant := s.owner.Grant
 		if i < len(q.terms.Floors) {
 			f := q.terms.Floors[i]
-			s.owner = floorRecord{Region: f.Region, Tokens: max(f.Tokens, s.owner.Tokens), Burst: max(f.Burst, s.owner.Burst)}
+			s.owner = floorRecord{
+				Region: f.Region, Tokens: max(f.Tokens, s.owner.tokens(q.terms.Per)), Burst: max(f.Burst, s.owner.Burst),
+				Per: q.terms.Per,
+			}
 		}
 		s.owner.Holder, s.owner.TTL, s.owner.Grant, s.owner.Free = HolderID{}, ttl, grant, false
 		s.owned, s.until = true, l.began+l.cfg.Drift.Outlast(l.election+ttl)
@@ -110,7 +114,7 @@ func (l *Ledger) refloor(now Moment, q *quota) {
 		s := &q.slots[i]
 		b := s.terms.Burst
 		if s.owned {
-			rate -= s.owner.Tokens
+			rate -= s.owner.tokens(q.terms.Per)
 			b = max(b, s.owner.Burst)
 		}
 		burst -= b
@@ -222,14 +226,14 @@ func (l *Ledger) serveFloors(now Moment, s *session) {
 		mine, free := q.findSlot(id)
 		switch {
 		case mine >= 0:
-			if f := &q.slots[mine]; !f.inFlight && !f.legacy() && (!f.told || now.Mono-f.toldAt >= min(q.terms.FloorTTL/8, floorPause)) {
+			if f := &q.slots[mine]; !f.inFlight && !f.legacy(q.terms.Per) && (!f.told || now.Mono-f.toldAt >= min(q.terms.FloorTTL/8, floorPause)) {
 				l.tellFloor(now, q, mine, s)
 			}
 		case free >= 0:
 			f := &q.slots[free]
 			f.owner = floorRecord{
 				Holder: id, Grant: f.owner.Grant + 1, Region: id.Region,
-				Tokens: f.terms.Tokens, Burst: f.terms.Burst, TTL: q.terms.FloorTTL,
+				Tokens: f.terms.Tokens, Burst: f.terms.Burst, TTL: q.terms.FloorTTL, Per: q.terms.Per,
 			}
 			f.owned, f.told = true, false
 			f.until = now.Mono + l.cfg.Drift.Outlast(q.terms.FloorTTL)
@@ -289,7 +293,7 @@ func (l *Ledger) floorLanded(now Moment, q *quota, i int32, revision int64) {
 		return
 	}
 	holder, known := l.holders.index[f.owner.Holder]
-	if !f.owned || !known || !l.granting(now) {
+	if !f.owned || !known || !l.granting(now) || f.legacy(q.terms.Per) {
 		return
 	}
 	if s := l.sessions[l.holders.list[holder].session]; s != nil && s.ready && s.heard {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/a1009580/leasehold/bucket"
 )
 
 // Keys of the store. A ledger reads all entries below MetaPrefix when it
@@ -191,6 +193,9 @@ type floorRecord struct {
 	Burst  int64
 	TTL    time.Duration
 	Free   bool // the owner said goodbye
+	// Per is the period of Tokens, which a policy may change while the owner
+	// spends; 0 in records of older builds.
+	Per time.Duration
 }
 
 func (r *floorRecord) encode() []byte {
@@ -202,9 +207,23 @@ func (r *floorRecord) encode() []byte {
 		b = binary.AppendUvarint(b, uint64(v))
 	}
 	if r.Free {
-		return append(b, 1)
+		b = append(b, 1)
+	} else {
+		b = append(b, 0)
 	}
-	return append(b, 0)
+	return binary.AppendUvarint(b, uint64(r.Per))
+}
+
+// tokens is the owner's rate as tokens for each per, rounded up.
+func (r *floorRecord) tokens(per time.Duration) int64 {
+	if r.Per <= 0 || r.Per == per || per <= 0 {
+		return r.Tokens
+	}
+	n := bucket.Scale(r.Tokens, int64(per), int64(r.Per))
+	if n < bucket.MaxTokens {
+		n++
+	}
+	return n
 }
 
 func decodeFloor(data []byte) (floorRecord, error) {
@@ -215,6 +234,9 @@ func decodeFloor(data []byte) (floorRecord, error) {
 	r := floorRecord{
 		Holder: d.holder(), Grant: d.uvarint(), Region: d.string(),
 		Tokens: d.amount(), Burst: d.amount(), TTL: time.Duration(d.amount()), Free: d.byte() == 1,
+	}
+	if d.err == nil && len(d.data) > 0 {
+		r.Per = time.Duration(d.amount())
 	}
 	return r, d.end()
 }
