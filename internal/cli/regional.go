@@ -31,7 +31,8 @@ tokens from the coordinator, and goes on with what it holds while it is cut off.
 
 It serves leasehold.v1.Limiter over gRPC, and over HTTP /v1/check, /v1/overshoot,
 /v1/status, /metrics, /healthz, /readyz and /debug/pprof. On SIGTERM it turns
-unready, finishes its requests, returns its leases and exits with 0.`,
+unready, finishes its requests, returns its leases and exits with 0. SIGHUP does
+nothing: the policy comes from the coordinator.`,
 		Example: `  regional --region eu --coordinator 127.0.0.1:7400
   regional --region us --node us-1 --coordinator 10.0.0.7:7400,10.0.0.8:7400 --listen 0.0.0.0:7500 --data-dir /var/lib/leasehold
   curl -i 'http://127.0.0.1:7501/v1/check?domain=api&api_key=k'`,
@@ -48,6 +49,9 @@ unready, finishes its requests, returns its leases and exits with 0.`,
 			}
 			ctx, stop := UntilSignal(cmd.Context(), os.Exit)
 			defer stop()
+			defer heedHangups(func() {
+				o.Logger.Info("SIGHUP: there is nothing to read again; a region takes its policy from the coordinator")
+			})()
 			if o.GRPC, err = Listen(ctx, "listen", grpc); err != nil {
 				return err
 			}

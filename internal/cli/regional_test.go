@@ -6,7 +6,9 @@ import (
 	"net"
 	"net/http"
 	"regexp"
+	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -56,6 +58,28 @@ func (p *page) String() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.text.String()
+}
+
+// TestRegionalOutlivesAHangup has logrotate and the like send what a coordinator
+// heeds.
+func TestRegionalOutlivesAHangup(t *testing.T) {
+	_, stop := OnHangup() // should the command not heed it, the test still goes on
+	defer stop()
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	var errs page
+	ended := make(chan int, 1)
+	go func() {
+		ended <- Run(ctx, NewRegional(), []string{
+			"--region", "eu", "--coordinator", "127.0.0.1:1", "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--drain-delay", "1ms",
+		}, &page{}, &errs)
+	}()
+	says := func(what string) func() bool { return func() bool { return strings.Contains(errs.String(), what) } }
+	require.Eventually(t, says("msg=serving"), 10*time.Second, time.Millisecond)
+	require.NoError(t, syscall.Kill(syscall.Getpid(), syscall.SIGHUP))
+	require.Eventually(t, says("a region takes its policy from the coordinator"), 10*time.Second, time.Millisecond)
+	end()
+	assert.Equal(t, OK, <-ended)
 }
 
 func TestRegionalServesUntilItIsTold(t *testing.T) {

@@ -45,3 +45,26 @@ func OnHangup() (_ <-chan os.Signal, stop func()) {
 	signal.Notify(hangups, syscall.SIGHUP)
 	return hangups, func() { signal.Stop(hangups) }
 }
+
+// heedHangups calls do for every SIGHUP, which would end the process otherwise.
+// The caller calls stop when it is done.
+func heedHangups(do func()) (stop func()) {
+	hangups, stopHangups := OnHangup()
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-hangups:
+				do()
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() {
+		stopHangups()
+		close(done)
+		<-ended
+	}
+}
