@@ -2,6 +2,7 @@ package lease_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -90,20 +91,35 @@ func (s *stage) play(t *rapid.T, copies ...actors) {
 	case 7:
 		s.stored(t, copies)
 	case 8:
-		if rapid.IntRange(0, 9).Draw(t, "leave") == 0 {
-			alike(t, copies, func(a actors) any { a.holders[i].Disconnected(); return nil })
-		}
+		s.greet(t, copies)
 	case 9:
-		for len(s.hello) > 0 {
-			h := s.hello[0]
-			s.hello = s.hello[1:]
-			alike(t, copies, func(a actors) any {
-				h.Claims = slices.Clone(h.Claims)
-				return a.ledger.Hello(s.moment(), h) == nil
-			})
+		switch rapid.IntRange(0, 20).Draw(t, "rarely") {
+		case 0:
+			alike(t, copies, func(a actors) any { a.holders[i].Disconnected(); return nil })
+		case 1:
+			if len(s.up) < 3 {
+				s.up = append(s.up, alike(t, copies, func(a actors) any { return a.holders[i].Drain(s.now) }).(lease.ReportBatch))
+			}
+		case 2:
+			page := s.store.with(lease.BucketPrefix)
+			slices.SortFunc(page, func(a, b lease.Entry) int { return strings.Compare(a.Key, b.Key) })
+			alike(t, copies, func(a actors) any { a.ledger.Scanned(s.moment(), page, true); return nil })
+		case 3:
+			alike(t, copies, func(a actors) any { a.ledger.Retire(s.moment()); return nil })
 		}
 	}
 	s.ready(t, copies)
+}
+
+// greet delivers every Hello there is.
+func (s *stage) greet(t *rapid.T, copies []actors) {
+	for _, h := range s.hello {
+		alike(t, copies, func(a actors) any {
+			h.Claims = slices.Clone(h.Claims)
+			return a.ledger.Hello(s.moment(), h) == nil
+		})
+	}
+	s.hello = nil
 }
 
 func (s *stage) connect(t *rapid.T, i int, copies []actors) {
@@ -127,12 +143,12 @@ func (s *stage) connect(t *rapid.T, i int, copies []actors) {
 }
 
 func (s *stage) deliver(t *rapid.T, copies []actors) {
-	if len(s.up) > 0 {
-		b := s.up[0]
-		s.up = s.up[1:]
+	up := s.up
+	s.up = nil
+	for _, b := range up {
 		alike(t, copies, func(a actors) any { return a.ledger.Report(s.moment(), b) == nil })
 	}
-	if len(s.down) > 0 && rapid.Bool().Draw(t, "down") {
+	for len(s.down) > 0 && rapid.IntRange(0, 3).Draw(t, "down") > 0 {
 		k := rapid.IntRange(0, len(s.down)-1).Draw(t, "message")
 		b := s.down[k]
 		s.down = slices.Delete(s.down, k, k+1)
@@ -147,9 +163,13 @@ func (s *stage) stored(t *rapid.T, copies []actors) {
 		entries := s.store.with(lease.BucketPrefix)
 		alike(t, copies, func(a actors) any { a.ledger.Loaded(s.moment(), ids, entries); return nil })
 	}
-	if len(s.txns) > 0 {
-		x := s.txns[0]
-		s.txns = s.txns[1:]
+	txns := s.txns
+	s.txns = nil
+	for _, x := range txns {
+		if rapid.IntRange(0, 9).Draw(t, "refused") == 0 {
+			alike(t, copies, func(a actors) any { a.ledger.Failed(x.ID, lease.ErrNoSpace); return nil })
+			continue
+		}
 		revision, err := s.store.commit(x.Writes)
 		require.NoError(t, err)
 		alike(t, copies, func(a actors) any { a.ledger.Committed(s.moment(), x.ID, revision); return nil })
@@ -199,6 +219,17 @@ func newStage(t *rapid.T) (*stage, actors) {
 		id := lease.HolderID{Region: region, Node: "1"}
 		a.holders = append(a.holders, lease.NewHolder(lease.HolderConfig{ID: id, Plan: exactly}, lease.State{}))
 	}
+	s.ready(t, []actors{a})
+	for _, x := range s.txns {
+		revision, err := s.store.commit(x.Writes)
+		require.NoError(t, err)
+		l.Committed(s.moment(), x.ID, revision)
+	}
+	s.txns = nil
+	for i := range a.holders {
+		s.connect(t, i, []actors{a})
+	}
+	s.greet(t, []actors{a})
 	return s, a
 }
 
@@ -213,12 +244,12 @@ func allocateHalf(s *lease.Situation, targets []lease.Target) {
 func TestClone_DoesWhatTheOriginalDoes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, a := newStage(t)
-		for range rapid.IntRange(0, 60).Draw(t, "before") {
+		for range rapid.IntRange(0, 100).Draw(t, "before") {
 			s.play(t, a)
 		}
 		c := a.clone()
 		require.Equal(t, s.state(a, false), s.state(c, false))
-		for range rapid.IntRange(0, 60).Draw(t, "after") {
+		for range rapid.IntRange(0, 100).Draw(t, "after") {
 			s.play(t, a, c)
 			require.Equal(t, s.state(a, false), s.state(c, false))
 			require.Equal(t, s.state(a, true), s.state(c, true))
@@ -230,12 +261,12 @@ func TestClone_DoesWhatTheOriginalDoes(t *testing.T) {
 func TestClone_LeavesTheOriginalAlone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, a := newStage(t)
-		for range rapid.IntRange(0, 60).Draw(t, "before") {
+		for range rapid.IntRange(0, 100).Draw(t, "before") {
 			s.play(t, a)
 		}
 		at, before := *s, s.state(a, false)
 		c := a.clone()
-		for range rapid.IntRange(1, 60).Draw(t, "after") {
+		for range rapid.IntRange(1, 100).Draw(t, "after") {
 			s.play(t, c)
 		}
 		require.Equal(t, before, at.state(a, false))
