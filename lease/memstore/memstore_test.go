@@ -194,11 +194,11 @@ func TestStand(t *testing.T) {
 // wake it.
 func TestCampaignWatchesTheClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		begin := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)     // when bubbles begin
-		now := func() time.Duration { return time.Since(begin) } //nolint:forbidigo // the clock of the bubble
+		begin := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // when bubbles begin
+		now := func() time.Duration { return time.Since(begin) }
 		s := memstore.New(memstore.Options{
 			Now:   now,
-			After: time.After, //nolint:forbidigo // the clock of the bubble
+			After: time.After,
 			TTL:   10 * time.Second,
 		})
 		a := lead(t, s, "a")

@@ -463,9 +463,15 @@ func zombie(s *memstore.Store) func(context.Context, string) (lease.Leadership, 
 		if l, ok := c.Elected(); ok {
 			return l, nil
 		}
-		for ctx.Err() == nil && slices.Contains(s.Standing(), name) {
-			if l, ok := c.Elected(); ok {
-				return l, nil
+		for ctx.Err() == nil {
+			standing := s.Standing()
+			if !slices.Contains(standing, name) {
+				break
+			}
+			if standing[0] == name { // asked before its turn, it would stand again
+				if l, ok := c.Elected(); ok {
+					return l, nil
+				}
 			}
 			runtime.Gosched()
 		}
