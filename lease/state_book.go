@@ -20,7 +20,7 @@ func (w *stateWriter) quota(l *Ledger, q *quota) {
 	}
 	n := q.newborn
 	w.int(n.pool)
-	w.accrued(q, n.mark, n.rem, q.capacity-n.pool)
+	w.accrued(q, n.mark, q.meter.Mark(now), n.rem, q.capacity-n.pool)
 	if q.buckets != len(l.order) || !w.Plain {
 		w.count(q.buckets)
 	}
@@ -30,27 +30,40 @@ func (w *stateWriter) quota(l *Ledger, q *quota) {
 		w.int(q.stock.Pool, q.stock.Chunk, q.stock.Outstanding, q.granted, q.stranded, q.strands)
 	}
 	if !l.complete || !w.Plain {
-		w.accrued(q, q.meter.Mark(l.began), 0, math.MaxInt64) // what is still to be read accrues from there
+		w.accrued(q, q.meter.Mark(l.began), q.meter.Mark(now), 0, math.MaxInt64) // what is still to be read accrues from there
 	}
 }
 
-// accrued writes what came in since a mark. When it is cut off at the room
+// accrued writes what came in between two marks. When it is cut off at the room
 // there is now, nothing is lost: a refill may be made at any time, and time
 // spent full brings nothing.
-func (w *stateWriter) accrued(q *quota, mark bucket.Mark, rem uint64, room int64) {
+func (w *stateWriter) accrued(q *quota, from, to bucket.Mark, rem uint64, room int64) {
 	if q.terms.Windowed {
 		return
 	}
-	to := q.meter.Mark(w.Now.Mono)
 	if !w.Plain {
-		tokens, left := q.meter.Since(mark, to, 0, math.MaxInt64)
+		tokens, left := q.meter.Since(from, to, 0, math.MaxInt64)
 		w.int(tokens)
 		w.uint(left, rem)
 		return
 	}
-	tokens, left := q.meter.Since(mark, to, rem, max(0, room))
+	tokens, left := q.meter.Since(from, to, rem, max(0, room))
 	w.int(tokens)
 	w.uint(left)
+}
+
+// refill writes what a book gains when it is next brought up to now: up to the
+// first expiry there is the room that there is now, afterwards there is more.
+func (w *stateWriter) refill(l *Ledger, b *book) {
+	q, to := b.quota, b.quota.meter.Mark(w.Now.Mono)
+	room := q.capacity - b.held()
+	at, due := l.nextExpiry(w.Now.Mono, b)
+	if !due {
+		w.accrued(q, b.mark, to, b.rem, room)
+		return
+	}
+	w.accrued(q, b.mark, q.meter.Mark(at), b.rem, room)
+	w.accrued(q, q.meter.Mark(at), to, 0, math.MaxInt64)
 }
 
 func (w *stateWriter) slot(s *slot) {
@@ -65,18 +78,14 @@ func (w *stateWriter) slot(s *slot) {
 }
 
 func (w *stateWriter) book(l *Ledger, b *book) {
-	now, t := w.Now.Mono, &b.quota.terms
+	t := &b.quota.terms
 	w.str(t.Quota)
 	w.str(b.key)
 	w.int(b.pool, b.used, b.pending, b.chunk, b.inherits, b.revision)
 	w.window(b.window)
 	w.uint(uint64(b.state))
 	w.bits(b.inFlight, b.dying, b.queued, b.hungry)
-	room := int64(math.MaxInt64)
-	if _, due := l.nextExpiry(now, b); !due {
-		room = b.quota.capacity - b.held()
-	}
-	w.accrued(b.quota, b.mark, b.rem, room)
+	w.refill(l, b)
 	w.count(len(b.accounts))
 	for i := range b.accounts {
 		w.account(l, &b.accounts[i], t)
