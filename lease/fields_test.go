@@ -24,7 +24,7 @@ var fields = map[reflect.Type]string{
 	reflect.TypeFor[stashed]():       `session holder account claim report sent`,
 	reflect.TypeFor[flight]():        `id kind books quota window slot cluster`,
 	reflect.TypeFor[slot]():          `terms owner owned until revision inFlight again told toldAt`,
-	reflect.TypeFor[floorRecord]():   `Holder Grant Region Tokens Burst TTL Free`,
+	reflect.TypeFor[floorRecord]():   `Holder Grant Region Tokens Burst TTL Free Per`,
 	reflect.TypeFor[clusterRecord](): `Cluster History Longest Election Since Distrust Levels`,
 	reflect.TypeFor[windowRecord]():  `History High Spoiled`,
 	reflect.TypeFor[newborn]():       `pool rem mark`,

@@ -68,7 +68,7 @@ func (w *stateWriter) refill(l *Ledger, b *book) {
 
 func (w *stateWriter) slot(s *slot) {
 	w.str(s.terms.Region)
-	w.int(s.terms.Tokens, s.terms.Burst, s.owner.Tokens, s.owner.Burst, int64(s.owner.TTL), s.revision)
+	w.int(s.terms.Tokens, s.terms.Burst, s.owner.Tokens, s.owner.Burst, int64(s.owner.TTL), int64(s.owner.Per), s.revision)
 	w.holderID(s.owner.Holder)
 	w.str(s.owner.Region)
 	w.uint(s.owner.Grant)
