@@ -12,7 +12,7 @@ import (
 func (l *Ledger) Clone() *Ledger {
 	c := *l
 	k := ledgerCopier{books: make(map[*book]*book, len(l.order)), quotas: make(map[*quota]*quota, len(l.quotas))}
-	c.buried = maps.Clone(l.buried)
+	c.buried, c.lapsed = maps.Clone(l.buried), maps.Clone(l.lapsed)
 	c.quotas = eachOf(l.quotas, k.quota)
 	c.order = eachOf(l.order, k.book)
 	c.books = make(map[BucketID]*book, len(l.books))

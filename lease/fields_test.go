@@ -13,7 +13,7 @@ import (
 var fields = map[reflect.Type]string{
 	reflect.TypeFor[Ledger](): `cfg epoch cluster clusRev policy polRev began election settles awake until revision booted
 		complete buried partial retiring halted quotas books order cursor holders sessions lastN queue hungry loads absent
-		orphans writes txns flying lastID next shrinkAt ready stats situation targets`,
+		orphans lapsed writes txns flying lastID next shrinkAt ready stats situation targets`,
 	reflect.TypeFor[quota](): `terms removed removedAt meter window windowRev rolling slots capacity newborn books stock
 		buckets granted stranded strands`,
 	reflect.TypeFor[book](): `key quota pool rem mark window used pending chunk accounts inherits bounds closed revision
@@ -26,7 +26,7 @@ var fields = map[reflect.Type]string{
 	reflect.TypeFor[slot]():          `terms owner owned until revision inFlight again told toldAt`,
 	reflect.TypeFor[floorRecord]():   `Holder Grant Region Tokens Burst TTL Free Per`,
 	reflect.TypeFor[clusterRecord](): `Cluster History Longest Election Since Distrust Levels`,
-	reflect.TypeFor[windowRecord]():  `History High Spoiled`,
+	reflect.TypeFor[windowRecord]():  `History High Spoiled Ends`,
 	reflect.TypeFor[newborn]():       `pool rem mark`,
 	reflect.TypeFor[holderTable]():   `index list unused cursor`,
 	reflect.TypeFor[holderState]():   `id known session complete unheard gone accounts`,

@@ -85,9 +85,10 @@ type Ledger struct {
 	queue   []*book // to be looked at by the next Ready
 	hungry  []*book // with unmet wishes, looked at again by Tick
 	loads   []BucketID
-	absent  []*book // known to have no record
-	orphans []Write // deletions of records of quotas that are gone
-	writes  []*book // whose records are to be written
+	absent  []*book          // known to have no record
+	orphans []Write          // deletions of records of quotas that are gone
+	lapsed  map[string]int64 // when the last window of such a quota ends
+	writes  []*book          // whose records are to be written
 	txns    []Txn
 	flying  []flight
 	lastID  uint64
@@ -141,6 +142,7 @@ func NewLedger(cfg Config, b Begin) (*Ledger, error) {
 	l := &Ledger{
 		cfg: cfg, policy: b.Policy, began: b.Now.Mono, revision: b.Revision,
 		books: map[BucketID]*book{}, sessions: map[uint64]*session{}, buried: map[BucketID]struct{}{},
+		lapsed: map[string]int64{},
 	}
 	l.holders.index = map[HolderID]int32{}
 	if err := l.readCluster(b.Meta); err != nil {
@@ -209,8 +211,11 @@ func (l *Ledger) readMeta(meta []Entry) error {
 
 func (l *Ledger) readWindow(e Entry) error {
 	r, err := decodeWindow(e.Value)
-	if q := l.quota(strings.TrimPrefix(e.Key, windowPrefix)); q != nil && err == nil {
+	name := strings.TrimPrefix(e.Key, windowPrefix)
+	if q := l.quota(name); q != nil && err == nil {
 		q.window, q.windowRev = r, e.Revision
+	} else if err == nil {
+		l.lapsed[name] = r.Ends
 	}
 	return err
 }

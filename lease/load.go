@@ -18,7 +18,8 @@ func (l *Ledger) load(b *book) {
 // Scanned takes one page of all entries below BucketPrefix, in the order of
 // their keys; last says that there are no more. After the last page, a bucket
 // that is not in memory is known to have no record. Records of quotas that no
-// policy names are deleted once their leases have surely ended (law 12).
+// policy names are deleted once their leases have surely ended (law 12), those
+// of a window by a leader that begins after it.
 func (l *Ledger) Scanned(now Moment, page []Entry, last bool) {
 	for i := range page {
 		id, ok := parseBucketKey(page[i].Key)
@@ -27,7 +28,9 @@ func (l *Ledger) Scanned(now Moment, page []Entry, last bool) {
 			return
 		}
 		if l.quota(id.Quota) == nil {
-			l.orphans = append(l.orphans, Write{Key: page[i].Key, Expect: page[i].Revision})
+			if now.Wall.UnixMilli() >= l.lapsed[id.Quota] {
+				l.orphans = append(l.orphans, Write{Key: page[i].Key, Expect: page[i].Revision})
+			}
 			continue
 		}
 		if _, stale := l.buried[id]; stale {
@@ -69,8 +72,16 @@ func (l *Ledger) dropOrphans(now Moment) {
 		return
 	}
 	n := min(len(l.orphans), MaxTxnWrites)
-	l.send(flight{kind: flightOrphans}, l.orphans[:n])
+	var writes []Write
+	for _, w := range l.orphans[:n] {
+		if id, _ := parseBucketKey(w.Key); l.quota(id.Quota) == nil { // still
+			writes = append(writes, w)
+		}
+	}
 	l.orphans = l.orphans[n:]
+	if len(writes) > 0 {
+		l.send(flight{kind: flightOrphans}, writes)
+	}
 }
 
 // Loaded takes the records that were read for some of Ready.Loads; entries

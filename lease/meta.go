@@ -168,11 +168,14 @@ func StoredPolicy(meta []Entry) (PolicyRecord, error) {
 type windowRecord struct {
 	History       uint64
 	High, Spoiled int64
+	// Ends is when High ends, in Unix milliseconds: until then its buckets'
+	// records are needed, also when no policy names the quota. 0 is unknown.
+	Ends int64
 }
 
 func (r windowRecord) encode() []byte {
 	b := binary.AppendUvarint([]byte{recordVersion}, r.History)
-	return binary.AppendVarint(binary.AppendVarint(b, r.High), r.Spoiled)
+	return binary.AppendVarint(binary.AppendVarint(binary.AppendVarint(b, r.High), r.Spoiled), r.Ends)
 }
 
 func decodeWindow(data []byte) (windowRecord, error) {
@@ -181,6 +184,9 @@ func decodeWindow(data []byte) (windowRecord, error) {
 		d.fail()
 	}
 	r := windowRecord{History: d.uvarint(), High: d.varint(), Spoiled: d.varint()}
+	if d.err == nil && len(d.data) > 0 {
+		r.Ends = d.varint()
+	}
 	return r, d.end()
 }
 

@@ -43,6 +43,11 @@ func (l *Ledger) AppendState(dst []byte, f Frame) []byte {
 		w.bucketID(id)
 	}
 	w.writes(l.orphans)
+	w.count(len(l.lapsed))
+	for _, name := range slices.Sorted(maps.Keys(l.lapsed)) {
+		w.str(name)
+		w.window(l.lapsed[name])
+	}
 	w.count(len(l.txns))
 	for _, t := range l.txns {
 		w.uint(t.ID)
@@ -125,6 +130,7 @@ func (w *stateWriter) windowRecord(r windowRecord) {
 	w.uint(r.History)
 	w.window(r.High)
 	w.window(r.Spoiled)
+	w.window(r.Ends)
 }
 
 func (w *stateWriter) policyChange(p *policyChange) {

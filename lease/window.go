@@ -21,6 +21,9 @@ func (l *Ledger) openWindow(now Moment, q *quota) {
 	if q.windowRev == 0 && !l.cluster.Distrust {
 		next.Spoiled = index - 1
 	}
+	if next.High != q.window.High || next.Ends == 0 {
+		next.Ends = q.terms.Windows.Next(next.High)
+	}
 	if q.windowRev != 0 && next == q.window {
 		return
 	}
