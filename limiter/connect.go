@@ -47,12 +47,13 @@ func (l *Limiter) connect(ctx context.Context) {
 		if l.draining.Load() || ctx.Err() != nil {
 			return
 		}
-		l.lost(address, welcomed, err)
 		named := leaderNamed(err)
 		if named != "" && named != address && leader == "" {
+			l.log.Debug("another coordinator leads", "coordinator", address, "leader", named)
 			leader = named
 			continue // at once: this is the first word of that address
 		}
+		l.lost(address, welcomed, err)
 		leader = ""
 		if welcomed {
 			pause.Reset()
@@ -66,17 +67,34 @@ func (l *Limiter) connect(ctx context.Context) {
 	}
 }
 
-// lost notes how a conversation ended.
+// errOrderly is the end of a session that a coordinator ended without an error.
+var errOrderly = errors.New("the coordinator ended the session in good order, as it does when a new policy comes into force")
+
+// sayAgain is how often it is said that there still is no coordinator, in real
+// time.
+const sayAgain = 30 * time.Second
+
+// lost notes how a conversation ended. The first attempt that fails since there
+// was a session is said, and later ones now and then, whatever the address.
 func (l *Limiter) lost(address string, welcomed bool, err error) {
+	now := max(l.now(), 1)
 	l.mu.Lock()
-	said := l.state.lastError
+	said := l.state.said
+	say := !welcomed && (said == 0 || l.clock.Real(now-said) >= sayAgain)
+	if say {
+		l.state.said = now
+	}
 	l.state.lastError = err
 	l.mu.Unlock()
 	switch {
+	case welcomed && errors.Is(err, errOrderly):
+		l.log.Info("the session ended, another is opened", "coordinator", address, "reason", err)
 	case welcomed:
 		l.log.Warn("lost the coordinator", "coordinator", address, "error", err)
-	case said == nil || said.Error() != err.Error(): // said once, not every second
+	case say:
 		l.log.Warn("no coordinator", "coordinator", address, "error", err)
+	default:
+		l.log.Debug("still no coordinator", "coordinator", address, "error", err)
 	}
 }
 
@@ -129,7 +147,7 @@ func (l *Limiter) converse(ctx context.Context, address string) (welcomed bool, 
 	for {
 		m, err := s.next()
 		if errors.Is(err, io.EOF) {
-			err = errors.New("the coordinator ended the stream")
+			err = errOrderly
 		}
 		if err != nil {
 			return true, err
@@ -174,6 +192,9 @@ func (l *Limiter) accept(address string, w lease.Welcome) ([]lease.Hello, error)
 	if r := l.rules.Load(); !l.holder.Older(w) && (r == nil || l.revision != w.PolicyRevision || !bytes.Equal(l.policy, w.Policy)) {
 		if err := l.adopt(w.PolicyRevision, w.Policy); err != nil {
 			return nil, fmt.Errorf("the coordinator's policy is refused: %w", err)
+		}
+		if r != nil {
+			l.log.Info("a new policy is in force", "revision", w.PolicyRevision)
 		}
 	}
 	pieces, err := l.holder.Welcome(now, w)

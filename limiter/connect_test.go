@@ -400,6 +400,40 @@ func TestEveryAddressIsTried(t *testing.T) {
 	})
 }
 
+// TestTheLogOfAnOutageIsShort has two addresses fail in turn, each in its own
+// way, and a session that ends for a new policy.
+func TestTheLogOfAnOutageIsShort(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := limitertest.New(t, limitertest.Options{Policy: perKey(ample)})
+		var log strings.Builder
+		var up atomic.Bool
+		l := region(t, c, func(o *limiter.Options) {
+			o.Logger = slog.New(slog.NewTextHandler(&log, nil))
+			o.Coordinators = []string{"passthrough:///a", "passthrough:///b"}
+			o.DialOptions = []grpc.DialOption{grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) {
+				if !up.Load() {
+					return nil, &os.PathError{Op: "dial", Path: address, Err: os.ErrNotExist}
+				}
+				return c.DialContext(ctx)
+			})}
+		})
+		time.Sleep(70 * time.Second)
+		up.Store(true)
+		ready(t, l)
+		c.SetPolicy(perKey("{tokens: 5, per: 1h}"))
+		time.Sleep(2 * time.Second)
+		up.Store(false)
+		c.SetFaults(limitertest.Faults{Frozen: true})
+		time.Sleep(10 * time.Second)
+		_ = l.Close(t.Context())
+		said := log.String()
+		assert.Equal(t, 4, strings.Count(said, `"no coordinator"`), "at 0, 30 and 60 seconds, and in the second outage once: %s", said)
+		assert.Equal(t, 1, strings.Count(said, `"lost the coordinator"`), "a new policy is no loss: %s", said)
+		assert.Regexp(t, `level=INFO msg="the session ended, another is opened".*new policy`, said)
+		assert.Contains(t, said, `msg="a new policy is in force"`)
+	})
+}
+
 func TestAConnectionThatTakesNothingMoreHoldsUpNoDecision(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := limitertest.New(t, limitertest.Options{Policy: perKey(ample)})

@@ -62,6 +62,7 @@ type connection struct {
 	heard       time.Duration // when something last came
 	interval    time.Duration // between reports
 	lastError   error
+	said        time.Duration // when it was last said that there is none; 0: not since a session
 }
 
 // New returns a limiter, which connects in the background. It can decide as

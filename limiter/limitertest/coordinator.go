@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/test/bufconn"
 
 	pb "github.com/a1009580/leasehold/api/leasehold/v1"
@@ -255,7 +257,7 @@ func (c *Coordinator) settle() {
 		}
 		for _, n := range r.Closed {
 			if s := c.sessions[n]; s != nil {
-				s.end()
+				s.end(nil) // its holder comes again for the new policy
 			}
 		}
 	}
@@ -292,7 +294,7 @@ func (c *Coordinator) Break() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, s := range c.sessions {
-		s.end()
+		s.end(status.Error(codes.Unavailable, "the stream was broken"))
 	}
 }
 

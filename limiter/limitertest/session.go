@@ -21,6 +21,7 @@ type session struct {
 	n     uint64
 	epoch lease.Session
 	over  bool
+	why   error // of the end; nil is a good one
 	queue []letter
 	wake  chan struct{} // closed and replaced when something changed
 	lost  int
@@ -37,8 +38,9 @@ func (s *session) changed() {
 	s.wake = make(chan struct{})
 }
 
-func (s *session) end() {
-	s.over = true
+// end ends the session, in good order if why is nil.
+func (s *session) end(why error) {
+	s.over, s.why = true, why
 	s.changed()
 }
 
@@ -88,10 +90,10 @@ func (c *Coordinator) Lease(stream grpc.BidiStreamingServer[pb.LeaseRequest, pb.
 func (s *session) pause(ctx context.Context, fault func() bool) error {
 	for {
 		s.c.mu.Lock()
-		wake, on, over := s.wake, fault(), s.over
+		wake, on, over, why := s.wake, fault(), s.over, s.why
 		s.c.mu.Unlock()
 		if over {
-			return status.Error(codes.Unavailable, "the session was ended")
+			return why
 		}
 		if !on {
 			return nil
@@ -129,6 +131,9 @@ func (s *session) take(m *pb.LeaseRequest) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	defer c.settle()
+	if s.over {
+		return nil // too late; the end is on its way
+	}
 	c.received++
 	if h := m.GetHello(); h != nil {
 		hello, err := wire.ToHello(h)
@@ -154,7 +159,7 @@ func (s *session) take(m *pb.LeaseRequest) error {
 func (s *session) write(ctx context.Context, stream grpc.BidiStreamingServer[pb.LeaseRequest, pb.LeaseResponse]) error {
 	for {
 		s.c.mu.Lock()
-		wake, over, silent := s.wake, s.over, s.c.faults.Mute || s.c.faults.Frozen
+		wake, over, why, silent := s.wake, s.over, s.why, s.c.faults.Mute || s.c.faults.Frozen
 		var due <-chan time.Time
 		var send *lease.GrantBatch
 		if len(s.queue) > 0 && !silent {
@@ -176,7 +181,7 @@ func (s *session) write(ctx context.Context, stream grpc.BidiStreamingServer[pb.
 		s.c.mu.Unlock()
 		switch {
 		case over:
-			return status.Error(codes.Unavailable, "the session was ended")
+			return why
 		case send != nil:
 			for _, part := range wire.SplitGrants(*send) {
 				if err := stream.Send(&pb.LeaseResponse{Message: &pb.LeaseResponse_Grants{Grants: wire.FromGrantBatch(part)}}); err != nil {
