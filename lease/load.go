@@ -203,11 +203,17 @@ func (l *Ledger) inherit(b *book, r record) {
 // trim brings a book that has more than its capacity below it, as far as what
 // is outstanding allows (law 12).
 func (l *Ledger) trim(b *book) {
-	if b.quota.terms.Windowed || b.state != bookOpen {
+	if b.state != bookOpen {
 		return
 	}
 	before := b.stock()
-	b.shed()
+	if b.quota.terms.Windowed {
+		chunk := min(b.chunk, max(0, b.used-b.quota.terms.Tokens)) // then its pool is empty
+		b.chunk, b.used = b.chunk-chunk, b.used-chunk
+		b.quota.books.Destroyed += chunk
+	} else {
+		b.shed()
+	}
 	b.publish(before)
 }
 

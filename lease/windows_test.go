@@ -45,3 +45,23 @@ func TestLaw12_AWindowQuotaThatIsRemovedAndComesBackHasWhatWasLeft(t *testing.T)
 		})
 	}
 }
+
+func TestLaw12_ACutOfAWindowQuotaTrimsWhatIsSetAside(t *testing.T) {
+	r := newRig(t, perWindow(t, 1000, time.Hour))
+	r.plan = exactly
+	r.join("us")
+	for range 50 {
+		r.ask("us", "k", 10)
+		r.step(20 * time.Millisecond)
+	}
+	require.Positive(t, r.quota().Stock.Chunk)
+	terms := perWindow(t, 100, time.Hour)
+	r.setPolicy(terms)
+	require.Zero(t, r.quota().Stock.Chunk)
+	left := r.quota().Stock.Outstanding
+	require.LessOrEqual(t, r.hammer(time.Minute, "k", "us"), left, "what is leased is all that still comes")
+	r.setPolicy(perWindow(t, 1000, time.Hour))
+	n := r.hammer(time.Minute, "k", "us")
+	require.LessOrEqual(t, r.quota().Books.Spent, int64(1000))
+	require.Positive(t, n)
+}
