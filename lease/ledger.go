@@ -333,8 +333,12 @@ func (l *Ledger) lookup(id BucketID) *book {
 
 func (b *book) id() BucketID { return BucketID{Quota: b.quota.terms.Quota, Key: b.key} }
 
-// forget drops a book that is in its birth state.
+// forget drops a book that is in its birth state, or of a removed quota; the
+// accounts of one for windows may be open still.
 func (l *Ledger) forget(b *book) {
+	for i := range b.accounts {
+		l.holders.list[b.accounts[i].holder].accounts--
+	}
 	last := len(l.order) - 1
 	l.order[b.place] = l.order[last]
 	l.order[b.place].place = b.place

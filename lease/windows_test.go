@@ -65,3 +65,21 @@ func TestLaw12_ACutOfAWindowQuotaTrimsWhatIsSetAside(t *testing.T) {
 	require.LessOrEqual(t, r.quota().Books.Spent, int64(1000))
 	require.Positive(t, n)
 }
+
+func TestNoHolderOfARemovedWindowQuotaIsKeptForGood(t *testing.T) {
+	r := newRig(t, perWindow(t, 100, time.Hour))
+	r.plan = exactly
+	r.join("us")
+	r.ask("us", "k", 10)
+	r.step(0)
+	require.Equal(t, int64(10), r.quota().Stock.Outstanding)
+	delete(r.holders, "us") // its process is gone
+	other := perMinute(10, 10)
+	other.Quota = "api/other"
+	r.setPolicy(other)
+	r.run(time.Hour)
+	r.run(20 * time.Second)
+	require.Empty(t, r.store.with(lease.BucketPrefix))
+	r.join("eu")
+	require.Equal(t, 1, r.ledger.Holders(), "it took the other's place")
+}
