@@ -103,6 +103,7 @@ func (s *Server) choose(meta []lease.Entry) (lease.PolicyRecord, *rules, error) 
 	}
 	next, stale := stored.Next(file.canonical)
 	if stored.Revision == 0 || next.Revision == stored.Revision && !stale {
+		s.overruled.Store(nil)
 		return next, file, nil
 	}
 	old, err := parseRules("stored policy", stored.Policy)
@@ -110,14 +111,18 @@ func (s *Server) choose(meta []lease.Entry) (lease.PolicyRecord, *rules, error) 
 		return lease.PolicyRecord{}, nil, fmt.Errorf("the stored policy is not understood: %w", err)
 	}
 	if stale {
+		s.overruled.Store(&fileTrouble{why: "it was replaced before, by the stored policy or an older one", at: time.Now()})
 		s.log.Warn("the policy file holds a policy that was replaced before; the stored one is enforced. "+
-			"To bring the file's back, change it while this coordinator leads", "revision", stored.Revision)
+			"To bring the file's back, write the stored one into it while this coordinator leads, and then the file's again",
+			"revision", stored.Revision)
 		return stored, old, nil
 	}
 	if err := file.follows(old); err != nil {
+		s.overruled.Store(&fileTrouble{why: err.Error(), at: time.Now()})
 		s.log.Error("the policy file is refused, the stored policy is enforced", "revision", stored.Revision, "error", err)
 		return stored, old, nil
 	}
+	s.overruled.Store(nil)
 	return next, file, nil
 }
 

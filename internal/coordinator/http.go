@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/pprof"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -51,7 +52,11 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, "cluster: %s\nleader: %s\nepoch: %s\npolicy revision: %d\n", st.Cluster, st.Leader, st.Epoch, st.PolicyRevision)
 	fmt.Fprintf(w, "granting: %t\n", st.Granting)
 	if st.PolicyPending {
-		fmt.Fprintln(w, "policy: the file's is not in force")
+		fmt.Fprintln(w, strings.TrimSuffix("policy: the file's is not in force: "+st.PolicyWhy, ": "))
+	}
+	if st.ReloadError != "" {
+		fmt.Fprintf(w, "policy: what was read at %s is refused: %s\n", st.ReloadErrorAt.Format(time.RFC3339),
+			strings.ReplaceAll(st.ReloadError, "\n", "; "))
 	}
 	if st.Disk != nil {
 		fmt.Fprintf(w, "disk: %v\n", st.Disk)

@@ -72,6 +72,8 @@ type watcher struct {
 	read func(path string) ([]byte, error)
 	last []byte // the content that was seen last, good or bad
 	said string // the last trouble with reading it
+	// trouble is what is wrong with the content that was seen last.
+	trouble *fileTrouble
 }
 
 // changed returns a content that was not seen before. A file that is being
@@ -121,6 +123,12 @@ func (s *Server) watchPolicy(ctx context.Context) {
 	}
 }
 
+// fileTrouble is why the policy file's content is not in force, and since when.
+type fileTrouble struct {
+	why string
+	at  time.Time
+}
+
 // reload looks at the file once.
 func (s *Server) reload(w *watcher, asked bool) {
 	data, news, err := w.changed()
@@ -130,30 +138,67 @@ func (s *Server) reload(w *watcher, asked bool) {
 	case err != nil:
 		if text := err.Error(); text != w.said || asked {
 			w.said = text
+			s.refused.Store(&fileTrouble{why: text, at: time.Now()})
 			s.log.Error("the policy file cannot be read, the policy stays as it is", "error", err)
 		}
 		return
-	case !news:
+	}
+	if w.said != "" {
 		w.said = ""
+		s.refused.Store(w.trouble) // what was wrong with the content before it could not be read
+	}
+	if !news {
 		if asked {
-			s.log.Info("the policy file has not changed", "file", w.path)
+			s.tellInForce(w.path)
 		}
 		return
 	}
-	w.said = ""
 	next, err := parseRules(s.opts.PolicyName, data)
+	if err == nil && bytes.Equal(next.canonical, s.rules.Load().canonical) {
+		// Also when the stored policy is enforced instead: a comment must not
+		// bring back limits that were replaced.
+		w.trouble = nil
+		s.refused.Store(nil)
+		s.log.Info("the policy file has changed, but means the same as before", "file", w.path)
+		if s.overruled.Load() != nil {
+			s.tellInForce(w.path)
+		}
+		return
+	}
 	if err == nil {
 		err = s.offer(next)
 	}
 	if err != nil {
+		w.trouble = &fileTrouble{why: err.Error(), at: time.Now()}
+		s.refused.Store(w.trouble)
 		s.metrics.reloads.WithLabelValues("refused").Inc()
 		for line := range strings.Lines(err.Error()) {
 			s.log.Error("the new policy is refused, the old one stays: " + strings.TrimSpace(line))
 		}
 		return
 	}
+	w.trouble = nil
+	s.refused.Store(nil)
+	s.overruled.Store(nil)
 	s.metrics.reloads.WithLabelValues("accepted").Inc()
 	next.warn(s.log, s.opts.ReportInterval)
+}
+
+// tellInForce says what is in force although nobody changed the file.
+func (s *Server) tellInForce(file string) {
+	log := s.log.With("file", file)
+	if _, v, leads := s.current(); leads {
+		log = log.With("revision", v.policy.Revision)
+	}
+	if t := s.refused.Load(); t != nil {
+		log.Warn("the policy file has not changed since it was refused, the old policy is in force", "why", t.why, "since", t.at)
+		return
+	}
+	if t := s.overruled.Load(); t != nil {
+		log.Warn("the policy file has not changed, and the stored policy is in force instead", "why", t.why, "since", t.at)
+		return
+	}
+	log.Info("the policy file has not changed")
 }
 
 // offer takes a new policy: the leader brings it into force, others keep it for

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -113,12 +114,21 @@ func TestABadPolicyChangesNothing(t *testing.T) {
 			require.NoError(t, os.WriteFile(path, []byte(c.text), 0o600))
 		}
 		eventually(t, c.name+" is said with its place", func() bool { return strings.Contains(n.log.String(), c.want) })
-		assert.Equal(t, uint64(1), n.status().PolicyRevision)
+		st := n.status()
+		assert.Equal(t, uint64(1), st.PolicyRevision)
+		assert.NotEmpty(t, st.ReloadError)
+		require.NotNil(t, st.ReloadErrorAt)
+		assert.WithinDuration(t, time.Now(), *st.ReloadErrorAt, patience)
+		body, _ := n.get("/readyz?verbose")
+		assert.Regexp(t, `policy: what was read at \S+ is refused: .*`+regexp.QuoteMeta(strings.TrimPrefix(c.want, "the policy file cannot be read")), body)
 	}
 	before := strings.Count(n.log.String(), "is refused")
 	require.NoError(t, os.WriteFile(path, []byte(limited("500")), 0o600))
 	n.revision(2)
 	assert.Equal(t, before, strings.Count(n.log.String(), "is refused"), "each is said once")
+	st := n.status()
+	assert.Empty(t, st.ReloadError)
+	assert.Nil(t, st.ReloadErrorAt)
 	assert.Equal(t, "3", n.metric(`leasehold_coordinator_policy_reloads_total{result="refused"}`))
 	assert.Equal(t, "1", n.metric(`leasehold_coordinator_policy_reloads_total{result="accepted"}`))
 }
@@ -141,12 +151,55 @@ func TestAnOldPolicyFileDoesNotComeBack(t *testing.T) {
 	assert.True(t, st.PolicyPending)
 	assert.Contains(t, n.log.String(), "a policy that was replaced before")
 	body, _ := n.get("/readyz?verbose")
-	assert.Contains(t, body, "the file's is not in force")
+	assert.Contains(t, body, "the file's is not in force: it was replaced before")
 	n.stop()
 	require.NoError(t, n.ended())
 	n = with(strings.Replace(testPolicy, ", burst: 1000", ", algorithm: fixed_window", 1))
 	assert.Equal(t, uint64(2), n.status().PolicyRevision)
 	assert.Contains(t, n.log.String(), "the policy file is refused, the stored policy is enforced")
+}
+
+// TestACommentBringsNoOldLimitBack has a coordinator lead with a file that was
+// replaced before: what only looks new in it changes nothing, and SIGHUP says
+// what is in force and why.
+func TestACommentBringsNoOldLimitBack(t *testing.T) {
+	r := newRig(t, time.Second)
+	for _, text := range []string{testPolicy, limited("500")} {
+		n := r.start(func(o *Options) { o.Policy = []byte(text) }).leads()
+		n.stop()
+		require.NoError(t, n.ended())
+	}
+	path := filepath.Join(t.TempDir(), "policy.yaml")
+	write := func(text string) { require.NoError(t, os.WriteFile(path, []byte(text), 0o600)) }
+	write(testPolicy)
+	hangups := make(chan os.Signal)
+	n := r.start(func(o *Options) {
+		o.PolicyFile, o.PolicyName, o.PollPolicy, o.Reload = path, path, time.Hour, hangups
+	}).leads()
+	says := func(what string) {
+		t.Helper()
+		hangups <- os.Interrupt
+		eventually(t, what, func() bool { return strings.Contains(n.log.String(), what) })
+	}
+	assert.Equal(t, uint64(2), n.status().PolicyRevision)
+	says("the stored policy is in force instead")
+	write("# nothing new\n" + testPolicy)
+	says("means the same as before")
+	st := n.status()
+	assert.Equal(t, uint64(2), st.PolicyRevision, "the old limit does not come back")
+	assert.True(t, st.PolicyPending)
+	assert.Contains(t, st.PolicyWhy, "replaced before")
+
+	write("{")
+	says("the new policy is refused")
+	says("has not changed since it was refused")
+	write(limited("500"))
+	hangups <- os.Interrupt
+	eventually(t, "the file's is in force", func() bool { st := n.status(); return !st.PolicyPending && st.ReloadError == "" && st.PolicyWhy == "" })
+	assert.Equal(t, uint64(2), n.status().PolicyRevision)
+	write(testPolicy)
+	hangups <- os.Interrupt
+	n.revision(3) // an operator asked for it
 }
 
 func TestAFileThatIsBeingWrittenIsLeftAlone(t *testing.T) {

@@ -25,8 +25,13 @@ type Server struct {
 	metrics *metrics
 	health  *health.Server
 
-	rules    atomic.Pointer[rules] // what the policy file says
-	term     atomic.Pointer[term]  // nil: this process does not lead
+	rules atomic.Pointer[rules] // what the policy file says
+	// refused is why the file's last content was not taken, overruled why this
+	// leader began with the stored policy instead; nil if that is not so.
+	refused   atomic.Pointer[fileTrouble]
+	overruled atomic.Pointer[fileTrouble]
+
+	term     atomic.Pointer[term] // nil: this process does not lead
 	draining atomic.Bool
 	trouble  atomic.Pointer[string] // why the last leadership did not come about
 	streams  atomic.Int64           // open ones

@@ -19,12 +19,15 @@ type statusBody struct {
 	Role           string        `json:"role"` // leader, standby or draining
 	Ready          bool          `json:"ready"`
 	Reason         string        `json:"reason"`
-	Granting       bool          `json:"granting"` // this is the leader, and nothing keeps it from granting
+	Granting       bool          `json:"granting"`         // this is the leader, and nothing keeps it from granting
 	Leader         string        `json:"leader,omitempty"` // its address
 	Epoch          string        `json:"epoch,omitempty"`
 	PolicyRevision uint64        `json:"policy_revision,omitempty"`
 	PolicyHash     string        `json:"policy_fingerprint"`
 	PolicyPending  bool          `json:"policy_pending"` // the file's is not in force
+	PolicyWhy      string        `json:"policy_pending_reason,omitempty"`
+	ReloadError    string        `json:"last_reload_error,omitempty"` // until a content is taken
+	ReloadErrorAt  *time.Time    `json:"last_reload_error_at,omitempty"`
 	Disk           *Disk         `json:"disk,omitempty"`
 	Transactions   int           `json:"transactions_in_flight"`
 	Refused        int64         `json:"refused_reports"`
@@ -71,9 +74,15 @@ func (s *Server) status(ctx context.Context) statusBody {
 			st.Quotas = append(st.Quotas, describe(&v.quotas[i]))
 		}
 		st.PolicyPending = !bytes.Equal(v.policy.Policy, in.canonical)
+		if why := s.overruled.Load(); why != nil && st.PolicyPending {
+			st.PolicyWhy = why.why
+		}
 		in = t.inForce.Load()
 	} else if leader, err := s.leader.get(ctx); err == nil {
 		st.Leader = leader
+	}
+	if refused := s.refused.Load(); refused != nil {
+		st.ReloadError, st.ReloadErrorAt = refused.why, &refused.at
 	}
 	fingerprint := in.set.Fingerprint()
 	st.PolicyHash = hex.EncodeToString(fingerprint[:8])
