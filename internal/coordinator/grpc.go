@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/reflection"
@@ -52,24 +51,26 @@ type service struct {
 
 // Lease implements the service.
 func (v *service) Lease(stream pb.Coordinator_LeaseServer) error {
-	s := v.s
-	err := s.converse(stream)
-	err = statusOf(err)
-	s.metrics.talks.WithLabelValues(status.Code(err).String()).Inc()
-	if code := status.Code(err); code != codes.OK && code != codes.Canceled && code != codes.FailedPrecondition {
-		s.log.Info("a stream ended", "code", code.String(), "reason", status.Convert(err).Message())
-	}
+	err := v.s.converse(stream)
+	v.s.metrics.talks.WithLabelValues(status.Code(err).String()).Inc()
 	return err
 }
 
+// converse holds a conversation and returns its status. That holders come to one
+// that does not lead is ordinary, and not worth a line each.
 func (s *Server) converse(stream pb.Coordinator_LeaseServer) error {
 	t := s.term.Load()
 	if t == nil || s.draining.Load() {
-		return s.notLeading(stream.Context())
+		return statusOf(s.notLeading(stream.Context()))
 	}
 	defer s.streams.Add(-1)
+	c := newTalk(t, stream)
 	if s.streams.Add(1) > int64(s.opts.MaxStreams) {
-		return errStreams
+		err := statusOf(errStreams)
+		c.tell(err)
+		return err
 	}
-	return newTalk(t, stream).run()
+	err := statusOf(c.run())
+	c.tell(err)
+	return err
 }

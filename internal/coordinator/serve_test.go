@@ -59,6 +59,34 @@ func TestAHolderIsServedFromHelloToGoodbye(t *testing.T) {
 	}
 }
 
+// TestTheEndOfAHolderIsLogged has holders leave in every way; whoever looks for a
+// region that was killed finds its name.
+func TestTheEndOfAHolderIsLogged(t *testing.T) {
+	n := newRig(t, time.Second).start().leads()
+	ended := func(region, reason string) {
+		t.Helper()
+		eventually(t, reason, func() bool {
+			for line := range strings.Lines(n.log.String()) {
+				if strings.Contains(line, "a holder's stream ended") && strings.Contains(line, "region="+region+" node=node") && strings.Contains(line, reason) {
+					return strings.Contains(line, "level=INFO")
+				}
+			}
+			return false
+		})
+	}
+	killed := n.join(identity("us", 1)).hello()
+	killed.cut()
+	ended("us", "without a goodbye, or was cut off")
+
+	parted := n.join(identity("eu", 2)).hello()
+	require.NoError(t, parted.stream.CloseSend())
+	ended("eu", "the holder ended it without a goodbye")
+
+	polite := n.join(identity("ap", 3)).hello()
+	polite.send(reportsMessage(lease.ReportBatch{Session: polite.welcome.Session, Sent: 1, Goodbye: true}))
+	ended("ap", "the holder said goodbye")
+}
+
 func TestStrandedTokensAreThoseOfTheUnconnected(t *testing.T) {
 	n := newRig(t, time.Second).start().leads()
 	h := n.join(identity("us", 1)).hello()

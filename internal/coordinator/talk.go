@@ -9,6 +9,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	pb "github.com/a1009580/leasehold/api/leasehold/v1"
 	"github.com/a1009580/leasehold/internal/wire"
 	"github.com/a1009580/leasehold/lease"
@@ -30,8 +33,9 @@ type talk struct {
 	once  sync.Once
 	ended chan struct{} // closed by end
 	why   error         // belongs to the closer of ended
+	how   string        // of a good end; likewise
 
-	// Owned by the term's loop.
+	// Owned by the term's loop; the holder does not change once it has greeted.
 	holder lease.HolderID
 	since  time.Duration
 }
@@ -42,12 +46,44 @@ func newTalk(t *term, stream pb.Coordinator_LeaseServer) *talk {
 	return c
 }
 
-// end ends the talk; the first reason counts. Nil is a good end.
+// end ends the talk; the first reason counts.
 func (c *talk) end(why error) {
 	c.once.Do(func() {
 		c.why = why
 		close(c.ended)
 	})
+}
+
+// part ends the talk in good order.
+func (c *talk) part(how string) {
+	c.once.Do(func() {
+		c.how = how
+		close(c.ended)
+	})
+}
+
+// tell logs how the talk ended, and whose it was if that is known: the holder of
+// a stream that ended without a goodbye may have died, and what it held stays
+// charged to it until it comes again or that has run out.
+func (c *talk) tell(err error) {
+	log := c.t.log
+	if c.greeted.Load() {
+		log = log.With("region", c.holder.Region, "node", c.holder.Node, "holder", c.holder.String(), "session", c.session.N)
+	}
+	reason := status.Convert(err).Message()
+	switch status.Code(err) {
+	case codes.OK:
+		reason = c.how
+	case codes.Canceled:
+		reason = "it broke off: the holder ended without a goodbye, or was cut off"
+	default:
+	}
+	switch {
+	case c.greeted.Load():
+		log.Info("a holder's stream ended", "code", status.Code(err).String(), "reason", reason)
+	case err != nil:
+		log.Info("a stream ended before its Hello", "code", status.Code(err).String(), "reason", reason)
+	}
 }
 
 // run holds the conversation and returns why it ended.
@@ -124,7 +160,7 @@ func (c *talk) receive(ctx context.Context) {
 		m, err := c.stream.Recv()
 		switch {
 		case errors.Is(err, io.EOF):
-			c.end(nil)
+			c.part("the holder ended it without a goodbye")
 			return
 		case err != nil:
 			c.refuse(received(err))
@@ -132,8 +168,12 @@ func (c *talk) receive(ctx context.Context) {
 		}
 		c.heard.Store(int64(c.t.clock.Mono()))
 		goodbye, err := c.take(ctx, m)
-		if err != nil || goodbye {
+		if err != nil {
 			c.refuse(err)
+			return
+		}
+		if goodbye {
+			c.part("the holder said goodbye")
 			return
 		}
 	}

@@ -189,7 +189,7 @@ func (t *term) carryOut() error {
 	}
 	for _, n := range r.Closed {
 		if c := t.talks[n]; c != nil {
-			c.end(nil) // in good order: its holder comes again for the new policy
+			c.part("a new policy is in force, for which the holder comes again")
 			delete(t.talks, n)
 		}
 	}
