@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -30,6 +31,7 @@ func TestADiskThatIsShort(t *testing.T) {
 	epoch := n.status().Epoch
 
 	free.Store(1000)
+	began := time.Now()
 	h.report(lease.Report{Bucket: bucket("other"), Ask: lease.Ask{Demand: 1, Want: 500}})
 	eventually(t, "readiness says why", func() bool {
 		s, code := n.get("/readyz?verbose")
@@ -43,9 +45,16 @@ func TestADiskThatIsShort(t *testing.T) {
 	})
 	assert.Equal(t, "1", n.metric("leasehold_store_disk_short"))
 	assert.Equal(t, int64(10), n.status().Quotas[0].Granted)
+	for i := range 20 {
+		h.report(lease.Report{Bucket: bucket("more" + strconv.Itoa(i)), Ask: lease.Ask{Demand: 1, Want: 5}})
+	}
+	sleep(t.Context(), time.Second) // many ticks
+	tries, err := strconv.Atoi(n.metric(`leasehold_store_calls_total{call="commit",outcome="no_space"}`))
+	require.NoError(t, err)
+	assert.LessOrEqual(t, tries, maxCommits+int(time.Since(began)/decideAgain), "a store without space is not tried at every tick")
 
 	free.Store(1 << 30)
-	eventually(t, "grants flow again", func() bool { return n.status().Quotas[0].Granted >= 510 })
+	eventually(t, "grants flow again", func() bool { return n.status().Quotas[0].Granted >= 610 })
 	n.leads()
 	st := n.status()
 	assert.Equal(t, epoch, st.Epoch, "the leader stayed and forgot nothing")

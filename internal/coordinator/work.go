@@ -88,9 +88,14 @@ func (t *term) scan() {
 	}
 }
 
-// commitMore starts what may be on its way at once.
+// commitMore starts what may be on its way at once: while the store takes
+// nothing, one transaction tries it for all.
 func (t *term) commitMore() {
-	for t.flying < maxCommits && len(t.waiting) > 0 {
+	most := maxCommits
+	if t.said.Load() != 0 {
+		most = 1
+	}
+	for t.flying < most && len(t.waiting) > 0 {
 		txn := t.waiting[0]
 		t.waiting[0] = lease.Txn{}
 		t.waiting = t.waiting[1:]
@@ -122,17 +127,23 @@ func (t *term) commit(txn lease.Txn) {
 			if t.ctx.Err() == nil {
 				continue
 			}
+		case harmless(err):
+			// The ledger decides them again as soon as it hears of it.
+			t.unwritten(err)
+			sleep(t.ctx, decideAgain)
 		}
 		t.post(func(lease.Moment) {
 			t.flying--
-			if harmless(err) {
-				t.unwritten(err)
-			}
 			t.ledger.Failed(txn.ID, err)
 		})
 		return
 	}
 }
+
+// decideAgain is how long debits that were not written wait before they are
+// decided anew: a store that is short of space or away is tried ten times a
+// second.
+const decideAgain = 100 * time.Millisecond
 
 func (t *term) tryCommit(txn lease.Txn) (int64, error) {
 	t.attempts.begin(txn.ID, t.clock.Mono())
