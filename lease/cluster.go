@@ -58,10 +58,17 @@ func (l *Ledger) tidying() bool {
 // lostHistory finds out whether a holder has seen more than this store has,
 // and then begins a new history (law 13). The write is guarded by our key: if
 // it is we who are out of date, it fails.
-func (l *Ledger) lostHistory(h Hello) bool {
+//
+// What it has seen is compared with what it was told in its Welcome, as it did
+// itself: its Hello is a witness's then, and never one of a holder that has
+// nothing.
+func (l *Ledger) lostHistory(s *session, h Hello) bool {
 	// Revisions of different histories do not compare.
-	if h.SeenEpoch.Compare(l.epoch) <= 0 && (h.SeenEpoch.History < l.epoch.History || h.SeenRevision <= l.revision) {
+	if h.SeenEpoch.Compare(l.epoch) <= 0 && (h.SeenEpoch.History < l.epoch.History || h.SeenRevision <= s.welcomed) {
 		return false
+	}
+	if h.SeenEpoch == l.epoch && h.SeenRevision <= l.revision {
+		return true // it saw it from us, after that Welcome
 	}
 	if l.halted == nil && !l.retiring && !l.tidying() {
 		next := l.cluster

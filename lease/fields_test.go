@@ -20,7 +20,7 @@ var fields = map[reflect.Type]string{
 		state inFlight dying queued hungry stash turn place`,
 	reflect.TypeFor[account](): `holder session n granted spent returned deadline reportAt echo reported toldAt toldEcho
 		untold behind warned marked markGranted markEcho markAt recalledAt ask`,
-	reflect.TypeFor[session]():       `n holder pieces ready claims opened told claimed lastSent lastAt heard answeredAt out answer`,
+	reflect.TypeFor[session]():       `n holder welcomed pieces ready claims opened told claimed lastSent lastAt heard answeredAt out answer`,
 	reflect.TypeFor[stashed]():       `session holder account claim report sent`,
 	reflect.TypeFor[flight]():        `id kind books quota window slot cluster`,
 	reflect.TypeFor[slot]():          `terms owner owned until revision inFlight again told toldAt`,

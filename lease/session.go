@@ -20,14 +20,15 @@ const (
 
 // session is one stream, from its Welcome on.
 type session struct {
-	n       uint64
-	holder  int32 // -1 until the first piece of its Hello
-	pieces  uint32
-	ready   bool   // the Hello is complete
-	claims  uint64 // accounts that claims opened: 1, 2, 3, ...
-	opened  uint64 // accounts that were opened since
-	told    uint64 // the highest number that was told
-	claimed []FloorClaim
+	n        uint64
+	holder   int32 // -1 until the first piece of its Hello
+	welcomed int64 // the store's revision in its Welcome
+	pieces   uint32
+	ready    bool   // the Hello is complete
+	claims   uint64 // accounts that claims opened: 1, 2, 3, ...
+	opened   uint64 // accounts that were opened since
+	told     uint64 // the highest number that was told
+	claimed  []FloorClaim
 	// lastSent is the echo of the last report batch, processed at lastAt.
 	lastSent time.Duration
 	lastAt   time.Duration
@@ -56,7 +57,7 @@ func (l *Ledger) OpenSession() (Welcome, bool) {
 		return Welcome{}, false
 	}
 	l.lastN++
-	l.sessions[l.lastN] = &session{n: l.lastN, holder: -1}
+	l.sessions[l.lastN] = &session{n: l.lastN, holder: -1, welcomed: l.revision}
 	return Welcome{
 		Cluster: l.cfg.Cluster, Session: Session{Epoch: l.epoch, N: l.lastN},
 		StoreRevision: l.revision, Drift: l.cfg.Drift, ReportInterval: l.cfg.ReportInterval,
@@ -93,7 +94,7 @@ func (l *Ledger) Hello(now Moment, h Hello) error {
 	if h.Cluster != "" && h.Cluster != l.cfg.Cluster {
 		return fmt.Errorf("%w: the holder is of cluster %q, this is %q", ErrSession, h.Cluster, l.cfg.Cluster)
 	}
-	if l.lostHistory(h) {
+	if l.lostHistory(s, h) {
 		return fmt.Errorf("%w: the store lost its past", ErrSession)
 	}
 	if err := l.admitHello(s, h); err != nil {

@@ -177,6 +177,9 @@ func (w *stateWriter) ledgerSession(l *Ledger, s *session) {
 		clock = w.Holder(l.holders.list[s.holder].id)
 	}
 	w.uint(s.n, uint64(s.pieces), s.claims, s.opened, s.told)
+	if !s.ready {
+		w.int(s.welcomed) // until its Hello is complete
+	}
 	w.int(int64(s.holder))
 	w.bits(s.ready, s.heard, s.answer)
 	w.at(clock, s.lastSent)
