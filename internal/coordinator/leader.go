@@ -20,7 +20,9 @@ func (s *Server) lead(ctx context.Context) error {
 	}
 	pause.Reset()
 	for ctx.Err() == nil {
+		s.campaigning.Store(true)
 		leadership, err := s.opts.Backing.Elector.Campaign(ctx, s.opts.Advertise)
+		s.campaigning.Store(false)
 		if err != nil {
 			if ctx.Err() == nil {
 				s.log.Warn("the campaign failed, trying again", "error", err)
@@ -119,6 +121,41 @@ func (s *Server) resign(leadership lease.Leadership, why error) {
 		return
 	}
 	s.log.Info("resigned")
+}
+
+// longNamesake is how long a leader may have our own address before that is taken
+// for a mistake: the place of a predecessor that was killed is free after its
+// election lease.
+const longNamesake = 10 * time.Second
+
+// watchNamesake warns once when another coordinator leads under our address:
+// holders and operators could not tell the two apart.
+func (s *Server) watchNamesake(ctx context.Context) {
+	ticker := time.NewTicker(s.opts.namesake / 10)
+	defer ticker.Stop()
+	var since time.Time
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		if !s.campaigning.Load() {
+			since = time.Time{}
+			continue
+		}
+		leader, err := s.leader.get(ctx)
+		switch {
+		case err != nil || leader != s.opts.Advertise || !s.campaigning.Load():
+			since = time.Time{}
+		case since.IsZero():
+			since = time.Now()
+		case time.Since(since) >= s.opts.namesake:
+			s.log.Warn("another coordinator leads and advertises the address of this one: give each an --advertise of its own",
+				"advertise", s.opts.Advertise)
+			return
+		}
+	}
 }
 
 // leaderCache remembers for a moment who leads, so that a crowd of holders does

@@ -304,6 +304,23 @@ func TestSureFor(t *testing.T) {
 	}
 }
 
+// TestTwoOfOneAddressAreNoticed starts a second coordinator under the address of
+// the first, and a lone one that is no mistake.
+func TestTwoOfOneAddressAreNoticed(t *testing.T) {
+	r := newRig(t, time.Second)
+	same := func(o *Options) { o.Advertise, o.namesake = "coordinator:7400", 20*time.Millisecond }
+	first := r.start(same).leads()
+	second := r.start(same)
+	const warning = "another coordinator leads and advertises the address of this one"
+	eventually(t, "the standby says so", func() bool { return strings.Contains(second.log.String(), warning) })
+	body, code := second.get("/readyz")
+	assert.Equal(t, 503, code)
+	assert.Contains(t, body, "another with the same --advertise")
+	sleep(t.Context(), 200*time.Millisecond)
+	assert.Equal(t, 1, strings.Count(second.log.String(), warning), "once")
+	assert.NotContains(t, first.log.String(), warning)
+}
+
 func TestTheLeaderIsNotAskedForBySwarms(t *testing.T) {
 	var asked atomic.Int32
 	r := newRig(t, time.Second)

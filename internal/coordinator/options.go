@@ -64,7 +64,8 @@ type Options struct {
 	// Registry takes the metrics; nil means a new one.
 	Registry *prometheus.Registry
 
-	maxQueued int // entries that wait for one holder; for tests, 0 means maxQueuedEntries
+	namesake  time.Duration // for tests, 0 means longNamesake
+	maxQueued int           // entries that wait for one holder; for tests, 0 means maxQueuedEntries
 }
 
 // Defaults of Options.
@@ -97,6 +98,7 @@ func (o Options) complete() (Options, error) {
 		value    *time.Duration
 		standard time.Duration
 	}{
+		{&o.namesake, longNamesake},
 		{&o.PollPolicy, DefaultPollPolicy},
 		{&o.ReportInterval, DefaultReportInterval},
 		{&o.DrainTimeout, DefaultDrainTimeout},

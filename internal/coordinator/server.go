@@ -31,11 +31,12 @@ type Server struct {
 	refused   atomic.Pointer[fileTrouble]
 	overruled atomic.Pointer[fileTrouble]
 
-	term     atomic.Pointer[term] // nil: this process does not lead
-	draining atomic.Bool
-	trouble  atomic.Pointer[string] // why the last leadership did not come about
-	streams  atomic.Int64           // open ones
-	leader   leaderCache
+	term        atomic.Pointer[term] // nil: this process does not lead
+	campaigning atomic.Bool          // waits for its election
+	draining    atomic.Bool
+	trouble     atomic.Pointer[string] // why the last leadership did not come about
+	streams     atomic.Int64           // open ones
+	leader      leaderCache
 
 	// workers are the calls of the store that outlive a leadership.
 	workers sync.WaitGroup
@@ -93,6 +94,7 @@ func (s *Server) Run(ctx context.Context) error {
 		return err
 	})
 	serve("store", func() error { return s.outlive(ctx) })
+	serve("namesake", func() error { s.watchNamesake(ctx); return nil })
 	serve("policy", func() error { s.watchPolicy(ctx); return nil })
 	s.log.Info("coordinator serves", "cluster", s.opts.Cluster, "grpc", s.opts.Listener.Addr().String(),
 		"http", s.opts.HTTPListener.Addr().String(), "advertise", s.opts.Advertise)

@@ -116,8 +116,11 @@ func (s *Server) readiness(ctx context.Context) (role string, ready bool, reason
 		switch {
 		case err != nil:
 			return roleStandby, false, err.Error()
-		case leader == "" || leader == s.opts.Advertise:
+		case leader == "":
 			return roleStandby, false, "nobody leads yet" + s.lastTrouble()
+		case leader == s.opts.Advertise:
+			return roleStandby, false, "the leader has this coordinator's own address: a predecessor that was killed, until its " +
+				"election lease ends, or another with the same --advertise" + s.lastTrouble()
 		}
 		return roleStandby, true, "standing by for " + leader
 	}
