@@ -293,6 +293,24 @@ func TestCloseWaitsNoLongerThanItsContext(t *testing.T) {
 	})
 }
 
+func TestLaw19_CloseWaitsForNoReportThatIsStuck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := limitertest.New(t, limitertest.Options{Policy: perKey(ample)})
+		l := region(t, c, func(o *limiter.Options) { o.ColdWait = -1 })
+		ready(t, l)
+		c.SetFaults(limitertest.Faults{Frozen: true})
+		for i := range 3000 { // more than a stream's window of 64 KiB
+			allow(t, l, key(strings.Repeat("k", 500)+string(rune('A'+i))), 1)
+		}
+		time.Sleep(250 * time.Millisecond)
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		defer cancel()
+		began := time.Now()
+		require.ErrorIs(t, l.Close(ctx), context.DeadlineExceeded)
+		assert.Equal(t, 300*time.Millisecond, time.Since(began))
+	})
+}
+
 func TestWithoutAPolicyThereIsNoDecision(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := limitertest.New(t, limitertest.Options{Policy: perKey(ample)})

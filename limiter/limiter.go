@@ -199,7 +199,14 @@ func (l *Limiter) drain(ctx context.Context) error {
 
 // goodbye gives everything back on the open session.
 func (l *Limiter) goodbye(ctx context.Context) error {
-	l.speaking.Lock()
+	// A report that nobody reads holds speaking until its stream is given up.
+	for !l.speaking.TryLock() {
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w", errNoGoodbye, ctx.Err())
+		case <-time.After(time.Millisecond):
+		}
+	}
 	l.mu.Lock()
 	batch := l.holder.Drain(l.now())
 	l.mu.Unlock()
