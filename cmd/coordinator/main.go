@@ -9,4 +9,8 @@ import (
 	"github.com/a1009580/leasehold/internal/cli"
 )
 
-func main() { os.Exit(cli.Main(cli.NewCoordinator())) }
+func main() {
+	root := cli.NewCoordinator()
+	root.AddCommand(cli.NewVersion())
+	os.Exit(cli.Main(root))
+}

@@ -31,6 +31,8 @@ const (
 type exitError struct {
 	code int
 	err  error
+	// told says that the error says all: the usage of the command would not help.
+	told bool
 }
 
 func (e *exitError) Error() string { return e.err.Error() }
@@ -43,6 +45,18 @@ func WithCode(code int, err error) error {
 		return nil
 	}
 	return &exitError{code: code, err: err}
+}
+
+// refusedf returns an error about the content of a file that was given: it ends
+// the process with Usage, and the usage of the command would not help.
+func refusedf(format string, args ...any) error {
+	return &exitError{code: Usage, err: fmt.Errorf(format, args...), told: true}
+}
+
+// wantsUsage says that the usage of the command helps.
+func wantsUsage(err error) bool {
+	var e *exitError
+	return Code(err) == Usage && !(errors.As(err, &e) && e.told)
 }
 
 // Usagef returns an error that ends the process with Usage.
@@ -94,10 +108,18 @@ func Run(ctx context.Context, root *cobra.Command, args []string, stdout, stderr
 	if !started && Code(err) == Failure { // cobra's own: an unknown command or flag
 		err = WithCode(Usage, err)
 	}
-	if Code(err) == Usage {
+	if wantsUsage(err) {
 		fmt.Fprintf(stderr, "Run '%s --help' for usage.\n", cmd.CommandPath())
 	}
 	return Code(err)
+}
+
+// announce prints the one line that says what a process serves. It goes where the
+// log goes, and only into one that is text: a log in JSON holds nothing else.
+func announce(cmd *cobra.Command, logs *LogFlags, format string, args ...any) {
+	if logs.Format == "text" {
+		fmt.Fprintf(cmd.ErrOrStderr(), format+"\n", args...)
+	}
 }
 
 // NewVersion returns the command that prints the version.

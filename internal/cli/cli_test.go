@@ -67,6 +67,7 @@ func TestExitCodes(t *testing.T) {
 		{"done", nil, nil, OK, ""},
 		{"failed", nil, errors.New("no luck"), Failure, "sample: no luck\n"},
 		{"wrong policy", nil, Usagef("p.yaml:1:2: no"), Usage, "p.yaml:1:2: no\n"},
+		{"content of a file", nil, refusedf("p.yaml:1:2: never"), Usage, "p.yaml:1:2: never\n"},
 		{"check failed", nil, WithCode(CheckFailed, errors.New("3 of 4")), CheckFailed, "3 of 4"},
 		{"inconclusive", nil, fmt.Errorf("after all: %w", WithCode(Inconclusive, errors.New("?"))), Inconclusive, "after all: ?"},
 		{"unknown flag", []string{"--nope"}, nil, Usage, "unknown flag: --nope"},
@@ -78,7 +79,7 @@ func TestExitCodes(t *testing.T) {
 			code, stderr := s.run(t, c.args...)
 			assert.Equal(t, c.want, code)
 			assert.Contains(t, stderr, c.says)
-			assert.Equal(t, code == Usage, bytes.Contains([]byte(stderr), []byte("--help")))
+			assert.Equal(t, code == Usage && c.name != "content of a file", bytes.Contains([]byte(stderr), []byte("--help")))
 		})
 	}
 	require.NoError(t, WithCode(Usage, nil))
@@ -95,6 +96,13 @@ func TestPrecedence(t *testing.T) {
 	assert.Equal(t, 2*time.Second, s.every)
 	assert.Equal(t, []string{"a:1", "b:2"}, s.peers)
 	assert.True(t, s.fresh)
+
+	s = &sample{}
+	t.Setenv("LEASEHOLD_SAMPLE_EVERY", "5s")
+	code, _ = s.run(t)
+	require.Equal(t, OK, code)
+	assert.Equal(t, 5*time.Second, s.every, "the command's own variable goes before that of all")
+	t.Setenv("LEASEHOLD_SAMPLE_EVERY", "")
 
 	s = &sample{}
 	t.Setenv("LEASEHOLD_EVERY", "")

@@ -44,9 +44,9 @@ one of them leads.
 It reads the policy again when the file changes or on SIGHUP; a bad one changes
 nothing. SIGTERM ends it in good order, a second one at once.
 
-Every option can also be set by an environment variable (` + Env("data-dir") + ` for
---data-dir) or in the file of --config. A flag goes first, then the environment,
-then the file.`,
+Every option can also be set by an environment variable (` + Env("coordinator", "listen") + `,
+else ` + Env("", "listen") + `, for --listen) or in the file of --config. A flag goes
+first, then the environment, then the file.`,
 		Example: `  # The first start of a cluster, with everything on this machine:
   coordinator --data-dir /var/lib/leasehold --policy policy.yaml --new-cluster
 
@@ -123,7 +123,7 @@ func (o *coordinatorFlags) run(cmd *cobra.Command) (err error) {
 		return Usagef("--policy: %w", err)
 	}
 	if err := coordinator.CheckPolicy(o.policy, o.serve.Policy); err != nil {
-		return Usagef("the policy is refused:\n%w", err)
+		return refusedf("the policy is refused:\n%w", err)
 	}
 	ctx, stop := UntilSignal(cmd.Context(), os.Exit)
 	defer stop()
@@ -140,11 +140,11 @@ func (o *coordinatorFlags) run(cmd *cobra.Command) (err error) {
 		return err
 	}
 	defer o.serve.HTTPListener.Close() // likewise
-	return o.open(ctx, log)
+	return o.open(ctx, cmd, log)
 }
 
 // open opens the store and serves until ctx ends.
-func (o *coordinatorFlags) open(ctx context.Context, log *slog.Logger) (err error) {
+func (o *coordinatorFlags) open(ctx context.Context, cmd *cobra.Command, log *slog.Logger) (err error) {
 	o.etcd.Cluster, o.etcd.Log, o.etcd.MinFreeDisk = o.serve.Cluster, log, uint64(o.minFreeDisk)
 	backing, err := coordinator.OpenEtcd(ctx, o.etcd)
 	var busy *etcdstore.AddressError
@@ -171,5 +171,6 @@ func (o *coordinatorFlags) open(ctx context.Context, log *slog.Logger) (err erro
 	if err != nil {
 		return WithCode(Usage, err)
 	}
+	announce(cmd, &o.logs, "coordinator of cluster %s serves gRPC on %s and HTTP on %s", o.serve.Cluster, o.serve.Listener.Addr(), o.serve.HTTPListener.Addr())
 	return server.Run(ctx)
 }

@@ -141,6 +141,7 @@ func TestCoordinatorOnEmbeddedEtcd(t *testing.T) {
 	first.stop()
 	assert.Equal(t, OK, first.exit(), "an orderly end")
 	assert.Contains(t, first.out.String(), "resigned")
+	assert.True(t, strings.HasPrefix(first.out.String(), "coordinator of cluster default serves gRPC on "+args[5]+" and HTTP on "+args[7]+"\n"))
 
 	second := runCoordinator(t, args...)
 	second.leads()
@@ -165,6 +166,7 @@ func TestCoordinatorRefusesABadPolicy(t *testing.T) {
 	r := runCoordinator(t, args...)
 	assert.Equal(t, Usage, r.exit())
 	assert.Contains(t, r.out.String(), "\n"+args[3]+":6:21: limit.tokens: ", "file, line and column begin a line")
+	assert.NotContains(t, r.out.String(), "--help", "the usage would not help")
 }
 
 func TestCoordinatorOptionsThatAreRefused(t *testing.T) {

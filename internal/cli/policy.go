@@ -107,7 +107,7 @@ func readPolicy(cmd *cobra.Command, path string) (*policy.Set, error) {
 	var problems policy.Errors
 	if errors.As(err, &problems) {
 		fmt.Fprintln(cmd.ErrOrStderr(), problems)
-		return nil, Usagef("%s is not a valid policy (problems: %d)", path, len(problems))
+		return nil, refusedf("%s is not a valid policy (problems: %d)", path, len(problems))
 	}
 	return set, err
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"time"
 
@@ -32,7 +31,11 @@ tokens from the coordinator, and goes on with what it holds while it is cut off.
 It serves leasehold.v1.Limiter over gRPC, and over HTTP /v1/check, /v1/overshoot,
 /v1/status, /metrics, /healthz, /readyz and /debug/pprof. On SIGTERM it turns
 unready, finishes its requests, returns its leases and exits with 0. SIGHUP does
-nothing: the policy comes from the coordinator.`,
+nothing: the policy comes from the coordinator.
+
+Every option can also be set by an environment variable (` + Env("regional", "listen") + `, else
+` + Env("", "listen") + `, for --listen) or in the file of --config. A flag goes first, then
+the environment, then the file.`,
 		Example: `  regional --region eu --coordinator 127.0.0.1:7400
   regional --region us --node us-1 --coordinator 10.0.0.7:7400,10.0.0.8:7400 --listen 0.0.0.0:7500 --data-dir /var/lib/leasehold
   curl -i 'http://127.0.0.1:7501/v1/check?domain=api&api_key=k'`,
@@ -66,7 +69,7 @@ nothing: the policy comes from the coordinator.`,
 				}
 				return err
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "region %s serves gRPC on %s and HTTP on %s\n", o.Limiter.Region, o.GRPC.Addr(), o.HTTP.Addr())
+			announce(cmd, &logs, "region %s serves gRPC on %s and HTTP on %s", o.Limiter.Region, o.GRPC.Addr(), o.HTTP.Addr())
 			return s.Run(ctx)
 		},
 	}

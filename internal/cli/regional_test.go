@@ -85,13 +85,13 @@ func TestRegionalOutlivesAHangup(t *testing.T) {
 func TestRegionalServesUntilItIsTold(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	defer end()
-	var out page
+	var out, script page
 	ended := make(chan int, 1)
 	go func() {
 		ended <- Run(ctx, NewRegional(), []string{
 			"--region", "eu", "--coordinator", "127.0.0.1:1", "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0",
 			"--drain-delay", "1ms", "--data-dir", t.TempDir(),
-		}, &out, &page{})
+		}, &script, &out)
 	}()
 	at := regexp.MustCompile(`region eu serves gRPC on \S+ and HTTP on (\S+)`)
 	require.Eventually(t, func() bool { return at.MatchString(out.String()) }, 10*time.Second, time.Millisecond)
@@ -104,6 +104,7 @@ func TestRegionalServesUntilItIsTold(t *testing.T) {
 	select {
 	case code := <-ended:
 		assert.Equal(t, OK, code)
+		assert.Empty(t, script.String(), "standard output is for what was asked for")
 	case <-time.After(10 * time.Second):
 		t.Fatal("it does not end")
 	}

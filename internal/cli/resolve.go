@@ -22,7 +22,7 @@ func ConfigFlag(fs *pflag.FlagSet) {
 // resolve gives every flag its value: from the command line, else from the
 // environment, else from the file, else its default.
 func resolve(cmd *cobra.Command, lookup func(string) (string, bool)) error {
-	if err := fromEnvironment(cmd.Flags(), lookup); err != nil {
+	if err := fromEnvironment(cmd.Flags(), cmd.Name(), lookup); err != nil {
 		return WithCode(Usage, err)
 	}
 	f := cmd.Flags().Lookup(configFlag)
@@ -37,23 +37,34 @@ func resolve(cmd *cobra.Command, lookup func(string) (string, bool)) error {
 	return WithCode(Usage, fromFile(cmd.Flags(), path, data))
 }
 
-// Env is the name of the environment variable of a flag.
-func Env(flag string) string {
-	return "LEASEHOLD_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+// Env is the name of the environment variable of a command's flag. Without a
+// command it is the variable of that flag for all of them: a coordinator and a
+// region in one environment must not listen on one address.
+func Env(command, flag string) string {
+	name := "LEASEHOLD_"
+	if command != "" {
+		name += command + "_"
+	}
+	return strings.ToUpper(strings.ReplaceAll(name+flag, "-", "_"))
 }
 
-// fromEnvironment sets the flags that were not given. An empty variable is as
-// good as none.
-func fromEnvironment(fs *pflag.FlagSet, lookup func(string) (string, bool)) error {
+// fromEnvironment sets the flags that were not given: by the variable of the
+// command, else by that of all. An empty variable is as good as none.
+func fromEnvironment(fs *pflag.FlagSet, command string, lookup func(string) (string, bool)) error {
 	var failed error
 	fs.VisitAll(func(f *pflag.Flag) {
 		if f.Changed || f.Name == "help" || f.Name == "version" || failed != nil {
 			return
 		}
-		if value, ok := lookup(Env(f.Name)); ok && value != "" {
-			if err := fs.Set(f.Name, value); err != nil {
-				failed = fmt.Errorf("environment variable %s: %w", Env(f.Name), err)
+		for _, name := range []string{Env(command, f.Name), Env("", f.Name)} {
+			value, ok := lookup(name)
+			if !ok || value == "" {
+				continue
 			}
+			if err := fs.Set(f.Name, value); err != nil {
+				failed = fmt.Errorf("environment variable %s: %w", name, err)
+			}
+			return
 		}
 	})
 	return failed
