@@ -1,0 +1,8 @@
+//go:build race
+
+package explore
+
+const (
+	slice = 4
+	walks = 15
+)
