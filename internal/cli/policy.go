@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/a1009580/leasehold/lease"
 	"github.com/a1009580/leasehold/policy"
 )
 
@@ -63,7 +64,10 @@ func newPolicyDiff() *cobra.Command {
 		Use:   "diff OLD NEW",
 		Short: "Tell in words what changes between two policies",
 		Long: `Diff prints one line for each change that NEW makes to OLD, and nothing when both
-mean the same. The exit code is 2 when one of them is not valid.`,
+mean the same. A coordinator that enforces OLD refuses NEW as a whole when a
+quota changes its algorithm or its windows under the same name: such lines begin
+with "refused", and the exit code is 3. It is 2 when one of the files is not
+valid.`,
 		Example: "  leasehold policy diff old.yaml new.yaml",
 		Args:    exactly(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -78,9 +82,29 @@ mean the same. The exit code is 2 when one of them is not valid.`,
 			for _, c := range policy.Diff(before, after) {
 				fmt.Fprintf(cmd.OutOrStdout(), "%-8s %v\n", c.Kind, c)
 			}
+			refused := incompatible(before, after)
+			for _, quota := range refused {
+				fmt.Fprintf(cmd.OutOrStdout(), "%-8s %s: it changes its algorithm or its windows: give it a new name\n", "refused", quota)
+			}
+			if len(refused) > 0 {
+				return WithCode(CheckFailed, fmt.Errorf("a coordinator that enforces %s refuses %s (quotas: %d)", args[0], args[1], len(refused)))
+			}
 			return nil
 		},
 	}
+}
+
+// incompatible names the quotas for whose change a running coordinator refuses a
+// policy.
+func incompatible(before, after *policy.Set) []string {
+	var names []string
+	old, next := before.Terms(), after.Terms()
+	for i := range next {
+		if lease.Compatible(old, next[i:i+1]) != nil {
+			names = append(names, next[i].Quota)
+		}
+	}
+	return names
 }
 
 // exactly asks for n arguments, by a usage error.

@@ -80,6 +80,23 @@ func TestPolicyDiff(t *testing.T) {
 	assert.Equal(t, Usage, code)
 }
 
+// TestPolicyDiffTellsWhatIsRefused is about changes that a coordinator which runs
+// does not take.
+func TestPolicyDiffTellsWhatIsRefused(t *testing.T) {
+	before := policyFile(t, goodPolicy)
+	after := policyFile(t, strings.ReplaceAll(goodPolicy, "burst: 10}", "algorithm: fixed_window}"))
+	code, out, errs := leasehold(t, "", "policy", "diff", before, after)
+	assert.Equal(t, CheckFailed, code)
+	assert.Contains(t, out, "\nrefused  api/key: it changes its algorithm or its windows: give it a new name\n")
+	assert.Contains(t, errs, "a coordinator that enforces "+before+" refuses "+after+" (quotas: 1)")
+	assert.NotContains(t, errs, "--help")
+
+	renamed := policyFile(t, strings.NewReplacer("burst: 10}", "algorithm: fixed_window}", "name: key", "name: other").Replace(goodPolicy))
+	code, out, _ = leasehold(t, "", "policy", "diff", before, renamed)
+	assert.Equal(t, OK, code, "a new name is taken")
+	assert.NotContains(t, out, "refused")
+}
+
 func TestEveryCommandHasAnExample(t *testing.T) {
 	for _, args := range [][]string{{}, {"demo"}, {"policy"}, {"policy", "check"}, {"policy", "diff"}, {"version"}} {
 		code, out, errs := leasehold(t, "", append(args, "--help")...)
