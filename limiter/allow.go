@@ -128,6 +128,9 @@ func (l *Limiter) deny(m *matched, v lease.Verdict, n int64, roundTrip time.Dura
 	switch {
 	case d.Reason == Impossible:
 		d.Most = view.Most
+	case !l.welcomed.Load():
+		// There is neither a lease nor a floor, and nothing accrues here.
+		d.RetryAfter = coldRetry
 	case v.Outcome == lease.Cold:
 		// Nothing is known of the bucket: it may be full. What is known is how
 		// soon one may hear of it, if the floor is not there sooner.

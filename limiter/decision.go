@@ -38,7 +38,7 @@ const (
 	Unbounded          // the quotas that match are unbounded
 	Exhausted          // the quota is used up, as far as this region can know
 	NoLease            // this region has no tokens of the bucket yet, and none came in time
-	CutOff             // no coordinator is reached, and what was held is used up
+	CutOff             // no coordinator is reached, and too little is held here
 	Impossible         // the cost is above what this region could ever admit at once
 	Unmatched          // no quota matches, and the domain denies such requests
 	reasons

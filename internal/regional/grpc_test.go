@@ -1,9 +1,12 @@
 package regional
 
 import (
+	"bytes"
 	"context"
+	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -163,6 +166,40 @@ func TestDrainTurnsUnreadyFirstAndReturnsTheLeases(t *testing.T) {
 		assert.Equal(t, int64(401), s.Books.Spent)
 		assert.Zero(t, s.Stock.Outstanding)
 	}, func(o *Options) { listener, _ = o.HTTP.(*bufconn.Listener) })
+}
+
+// TestDrainSaysWhatWasReturned is about regions that hold something and that do
+// not.
+func TestDrainSaysWhatWasReturned(t *testing.T) {
+	for name, c := range map[string]struct {
+		do   func(r *rig)
+		want string
+	}{
+		"a lease": {func(r *rig) { r.check("k") }, `level=INFO msg="leases are returned" tokens=`},
+		"nothing": {func(*rig) {}, `level=INFO msg="there were no leases to return"`},
+		"nothing, cut off": {func(r *rig) {
+			r.c.SetFaults(limitertest.Faults{Frozen: true})
+		}, `level=INFO msg="there were no leases to return"`},
+		"a lease, cut off": {func(r *rig) {
+			r.check("k")
+			r.c.SetFaults(limitertest.Faults{Frozen: true})
+		}, `level=WARN msg="leases were not returned; they run out by themselves" tokens=`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log bytes.Buffer
+			run(t, perKey("{tokens: 1000, per: 1h}"), func(t *testing.T, r *rig) {
+				c.do(r)
+				r.end()
+				require.NoError(t, <-r.done)
+				r.done <- nil
+				assert.Contains(t, log.String(), c.want)
+				assert.Equal(t, 1, strings.Count(log.String(), "return"), log.String())
+			}, func(o *Options) {
+				o.DrainTimeout = 2 * time.Second
+				o.Logger = slog.New(slog.NewTextHandler(&log, nil))
+			})
+		})
+	}
 }
 
 func TestDrainWaitsNoLongerThanItsTimeout(t *testing.T) {

@@ -238,6 +238,8 @@ func TestACutOffRegionSaysReducedCapacityAndStaysReady(t *testing.T) {
 		assert.Equal(t, http.StatusTooManyRequests, a.code)
 		assert.Equal(t, reducedCapacity, a.body["type"])
 		assert.Equal(t, "cut_off", a.body["reason"])
+		assert.Equal(t, "This region is cut off from the coordinator and holds too few tokens of the quota for the request.", a.body["detail"],
+			"which is as true of a key that it never saw")
 		assert.Equal(t, "1", a.header.Get("Retry-After"), "nothing is known of this bucket: by then another attempt was made")
 	})
 }

@@ -61,7 +61,7 @@ func describe(d *limiter.Decision, status int) (kind, title, detail string) {
 	case limiter.NoLease:
 		return reducedCapacity, reduced, "This region holds no tokens of the quota yet."
 	case limiter.CutOff:
-		return reducedCapacity, reduced, "This region is cut off from the coordinator and has used up what it held."
+		return reducedCapacity, reduced, "This region is cut off from the coordinator and holds too few tokens of the quota for the request."
 	case limiter.Impossible:
 		return quotaExceeded, exceeded, "The cost is above what could ever be admitted at once."
 	case limiter.Unmatched:

@@ -164,9 +164,26 @@ func (s *Server) drain(ctx context.Context, linger bool) {
 	stopping.Wait()
 	goodbye, cancel := context.WithTimeout(ctx, s.opts.DrainTimeout)
 	defer cancel()
-	if err := s.limiter.Close(goodbye); err != nil {
-		s.log.Warn("leases were not returned; they run out by themselves", "error", err)
-		return
+	tokens, floors := s.held()
+	held := s.log.With("tokens", tokens, "floors", floors)
+	switch err := s.limiter.Close(goodbye); {
+	case tokens == 0 && floors == 0:
+		s.log.Info("there were no leases to return")
+	case err != nil:
+		held.Warn("leases were not returned; they run out by themselves", "error", err)
+	default:
+		held.Info("leases are returned")
 	}
-	s.log.Info("leases are returned")
+}
+
+// held is what the limiter holds: unspent tokens of all quotas, and floors.
+func (s *Server) held() (tokens int64, floors int) {
+	st := s.limiter.Status()
+	for i := range st.Quotas {
+		tokens += st.Quotas[i].Unspent
+		if st.Quotas[i].FloorOwned {
+			floors++
+		}
+	}
+	return tokens, floors
 }
