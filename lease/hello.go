@@ -31,6 +31,7 @@ func (h *Holder) Welcome(now time.Duration, w Welcome) ([]Hello, error) {
 	if w.Session.Compare(h.session) <= 0 {
 		return nil, fmt.Errorf("%w: session %v is not newer than %v", ErrStale, w.Session, h.session)
 	}
+	h.forgetHints(w.Session.Epoch)
 	h.session = w.Session
 	h.drift, h.interval = w.Drift, w.ReportInterval
 	h.dropped, h.closed = nil, 0

@@ -76,6 +76,18 @@ func (c *Cell) poolHeard(now time.Duration, t *Terms) int64 {
 	return n.pool
 }
 
+// forgetHints drops what coordinators said of their pools before a new history
+// began: after a lost past buckets are not what they were.
+func (h *Holder) forgetHints(next Epoch) {
+	if next.History <= h.session.Epoch.History {
+		return
+	}
+	h.adoptBorn()
+	for _, c := range h.cells {
+		c.hint.Store(nil)
+	}
+}
+
 // floorNow is the cell's part of the floor, brought up to now; it is zero
 // without one.
 func (c *Cell) floorNow(now time.Duration) bucket.TokenBucket {

@@ -70,6 +70,21 @@ func TestOutlookOfALease(t *testing.T) {
 	assert.Zero(t, l.cell.Outlook(l.now, 1, false, 0).Remaining, "it ran out")
 }
 
+// TestOutlookOfANewHistory has a store lose its past: what its coordinator said
+// of the bucket before is no news of what it is now (law 13).
+func TestOutlookOfANewHistory(t *testing.T) {
+	l := newLooker(t, tenPerSecond())
+	remaining := func(revision int64, history uint64) int64 {
+		l.w.Session = lease.Session{Epoch: lease.Epoch{History: history, Revision: revision}, N: 1}
+		_, err := l.h.Welcome(l.now, l.w)
+		require.NoError(t, err)
+		return l.cell.Outlook(l.now, 1, true, 0).Remaining
+	}
+	l.grant(lease.Grant{Granted: 40, TTL: 5 * time.Second, Pool: 60})
+	assert.Equal(t, int64(100), remaining(3, 1), "another leader of the same history")
+	assert.Equal(t, int64(40), remaining(4, 2), "what is held, and no word of the pool")
+}
+
 func TestOutlookByTheCoordinatorsWord(t *testing.T) {
 	l := newLooker(t, tenPerSecond())
 	l.grant(lease.Grant{TTL: 5 * time.Second, Wait: 3 * time.Second})
