@@ -21,6 +21,7 @@ var directed = []struct {
 	{"a store restored under a cut-off region", restored},
 	{"windows under wandering wall clocks", wandering},
 	{"messages of old sessions", oldMessages},
+	{"handbacks that arrive late", lateHandbacks},
 }
 
 // Directed draws one of a family of directed schedules.
@@ -168,4 +169,25 @@ func oldMessages(c *Config, r *rng) {
 	for i := range 32 {
 		c.act(time.Second+time.Duration(i)*500*time.Millisecond+r.span(0, 400*time.Millisecond), BreakStream, i, 0)
 	}
+}
+
+// lateHandbacks: one region hammers, so that the idle floor of the other is asked
+// for, but what that one hands back does not arrive until the hammering one has
+// rested for a while and comes back.
+func lateHandbacks(c *Config, r *rng) {
+	t := &c.Policies[0][0]
+	t.Tokens = r.between(30, 60)
+	t.Burst, t.FloorTTL = t.Tokens, 30*time.Second
+	for _, name := range []string{"us", "eu"} {
+		t.Floors = append(t.Floors, lease.FloorTerms{Region: name, Tokens: t.Tokens * 3 / 10, Burst: t.Burst * 3 / 10})
+	}
+	rest, back := r.span(4500*time.Millisecond, 5500*time.Millisecond), r.span(6*time.Second, 7*time.Second)
+	c.ask(0, 2*time.Second, rest, 20*time.Millisecond, 1)
+	c.act(r.span(2500*time.Millisecond, 3500*time.Millisecond), CutUp, 1, 0)
+	c.Plan[len(c.Plan)-1].For = back + r.span(0, 300*time.Millisecond) - c.Plan[len(c.Plan)-1].At
+	c.ask(0, back, 12*time.Second, 10*time.Millisecond, 1)
+	c.Clients = append(c.Clients, Client{
+		Region: 1, Cells: []Cell{{0, 0}}, From: back + r.span(0, 500*time.Millisecond), To: 12 * time.Second,
+		Every: 500 * time.Millisecond, Burst: int(t.Burst), MinCost: 1, MaxCost: 1,
+	})
 }

@@ -135,6 +135,10 @@ func (c *coordinator) deliver(b *lease.GrantBatch) {
 	}
 	for i := range batch.Recalls {
 		g := &batch.Recalls[i]
+		if g.FloorGrant != 0 {
+			c.w.detail("%s asks %s for what is idle in its floor of %s, of which %d arrived", c.name, s.region.name, g.Bucket.Quota, g.FloorSeen)
+			continue
+		}
 		c.w.detail("%s tells %s: keep only %d in %s of %s", c.name, s.region.name, g.Keep, called(g.Account), g.Bucket.Quota)
 	}
 	c.w.send(s, false, func() { s.region.grants(s, batch) })
@@ -204,6 +208,9 @@ func wishes(r *lease.Report) (s string) {
 	}
 	if r.Ask.Need > 0 {
 		s += fmt.Sprintf(", needs %d at once", r.Ask.Need)
+	}
+	if r.FloorReturned > 0 {
+		s += fmt.Sprintf(", handed back %d of its floor", r.FloorReturned)
 	}
 	if r.Close {
 		s += ", and has done with it"

@@ -31,6 +31,8 @@ type book struct {
 	bounds   []bound   // of holders that have not claimed yet
 	closed   []account // the last few, for late reports
 
+	handbacks []handback // of idle floors
+
 	revision int64 // of the stored record, 0 if there is none
 	state    bookState
 	inFlight bool // a transaction is

@@ -42,6 +42,8 @@ type Cell struct {
 	floorGrant *floorLease // of which floor is a part
 	floorSpent atomic.Int64
 	gone       bool // forgotten: whoever still has it looks it up again
+	back       cellHandback
+	handing    atomic.Bool // back is in use
 
 	// changed is closed by the next grant; it is nil while nobody waits.
 	waitMu  sync.Mutex
@@ -203,6 +205,10 @@ func (c *Cell) floorLevel(now time.Duration) int64 {
 		if mutated("a floor starts full") {
 			c.floor = bucket.Full(f.start, f.rate, f.burst)
 		}
+	}
+	c.floor.Burst = f.burst
+	if c.back.floor == f && !mutated("what was handed back does not count") {
+		c.floor.Burst -= c.back.returned - c.back.seen
 	}
 	c.floor.Advance(now)
 	return c.floor.Level

@@ -78,6 +78,7 @@ func (k *ledgerCopier) book(b *book) *book {
 	c.quota = k.quota(b.quota)
 	c.accounts, c.bounds, c.closed = slices.Clone(b.accounts), slices.Clone(b.bounds), slices.Clone(b.closed)
 	c.stash = eachOf(b.stash, stashed.clone)
+	c.handbacks = slices.Clone(b.handbacks)
 	k.books[b] = &c
 	return &c
 }

@@ -80,8 +80,10 @@ func (k *holderCopier) cell(o *Cell) *Cell {
 	}
 	c := &Cell{
 		id: o.id, seq: o.seq, owner: k.owner,
-		floor: o.floor, floorGrant: k.floor(o.floorGrant), gone: o.gone, report: o.report,
+		floor: o.floor, floorGrant: k.floor(o.floorGrant), gone: o.gone, back: o.back, report: o.report,
 	}
+	c.back.floor = k.floor(o.back.floor)
+	c.handing.Store(o.handing.Load())
 	k.cells[o] = c
 	c.quota = k.holding(o.quota)
 	if !o.gone {
@@ -91,7 +93,6 @@ func (k *holderCopier) cell(o *Cell) *Cell {
 	c.low.Store(o.low.Load())
 	c.refused.Store(o.refused.Load())
 	c.need.Store(o.need.Load())
-	c.largest.Store(o.largest.Load())
 	c.largest.Store(o.largest.Load())
 	c.answered.Store(o.answered.Load())
 	c.hint.Store(o.hint.Load()) // replaced, never changed in place

@@ -197,6 +197,9 @@ func (l *Ledger) bury(b *book) {
 		l.enqueue(b)
 		return
 	}
+	if l.pinned(b) {
+		return
+	}
 	if l.buried != nil {
 		l.buried[b.id()] = struct{}{} // a page of the scan may still tell of it
 	}

@@ -16,7 +16,7 @@ var fields = map[reflect.Type]string{
 		orphans lapsed writes txns flying lastID next shrinkAt ready stats situation targets`,
 	reflect.TypeFor[quota](): `terms removed removedAt meter window windowRev rolling slots capacity newborn books stock
 		buckets granted stranded strands`,
-	reflect.TypeFor[book](): `key quota pool rem mark window used pending chunk accounts inherits bounds closed revision
+	reflect.TypeFor[book](): `key quota pool rem mark window used pending chunk accounts inherits bounds closed handbacks revision
 		state inFlight dying queued hungry stash turn place`,
 	reflect.TypeFor[account](): `holder session n granted spent returned deadline reportAt echo reported toldAt toldEcho
 		untold behind warned marked markGranted markEcho markAt recalledAt ask`,
@@ -41,20 +41,22 @@ var fields = map[reflect.Type]string{
 	reflect.TypeFor[holding]():    `terms floor cells count full credited returned max`,
 	reflect.TypeFor[floorLease](): `slot grant rate burst start deadline`,
 	reflect.TypeFor[Cell](): `id seq owner quota lease low refused need largest answered hint queued next mu floor floorGrant
-		floorSpent gone waitMu changed report`,
-	reflect.TypeFor[lease]():       `available spent deadline session account granted returned base echo window`,
-	reflect.TypeFor[hint]():        `at pool wait window`,
-	reflect.TypeFor[cellReport]():  `spent returned granted echo ask at used floored refused seen largest largeAt low`,
-	reflect.TypeFor[Ask]():         `Demand Want Need`,
-	reflect.TypeFor[Claim]():       `Bucket Session Account Spent Returned Unspent Window`,
-	reflect.TypeFor[FloorClaim]():  `Quota Slot Grant`,
-	reflect.TypeFor[Hello]():       `Session Cluster Holder SeenEpoch SeenRevision PolicyRevision Piece Last Claims Floors`,
-	reflect.TypeFor[ReportBatch](): `Session Sent Reports Goodbye`,
-	reflect.TypeFor[Report]():      `Bucket Account Spent Returned GrantSeen EchoSeen Ask Close`,
-	reflect.TypeFor[GrantBatch]():  `Session Echo PolicyRevision StoreRevision Grants Recalls Floors`,
-	reflect.TypeFor[Grant]():       `Bucket Account Granted TTL Echo Window Pool Wait Closed`,
-	reflect.TypeFor[Recall]():      `Bucket Account Keep`,
-	reflect.TypeFor[FloorGrant]():  `Quota Slot Grant Tokens Burst TTL Echo`,
+		floorSpent gone back handing waitMu changed report`,
+	reflect.TypeFor[lease]():        `available spent deadline session account granted returned base echo window`,
+	reflect.TypeFor[hint]():         `at pool wait window`,
+	reflect.TypeFor[cellReport]():   `spent returned granted echo ask at used floored refused seen largest largeAt low`,
+	reflect.TypeFor[handback]():     `holder session grant returned askedAt`,
+	reflect.TypeFor[cellHandback](): `floor returned seen until`,
+	reflect.TypeFor[Ask]():          `Demand Want Need`,
+	reflect.TypeFor[Claim]():        `Bucket Session Account Spent Returned Unspent Window`,
+	reflect.TypeFor[FloorClaim]():   `Quota Slot Grant`,
+	reflect.TypeFor[Hello]():        `Session Cluster Holder SeenEpoch SeenRevision PolicyRevision Piece Last Claims Floors`,
+	reflect.TypeFor[ReportBatch]():  `Session Sent Reports Goodbye`,
+	reflect.TypeFor[Report]():       `Bucket Account Spent Returned GrantSeen EchoSeen Ask FloorGrant FloorReturned Close`,
+	reflect.TypeFor[GrantBatch]():   `Session Echo PolicyRevision StoreRevision Grants Recalls Floors`,
+	reflect.TypeFor[Grant]():        `Bucket Account Granted TTL Echo Window Pool Wait Closed`,
+	reflect.TypeFor[Recall]():       `Bucket Account Keep FloorGrant FloorSeen`,
+	reflect.TypeFor[FloorGrant]():   `Quota Slot Grant Tokens Burst TTL Echo`,
 }
 
 func TestCloneAndAppendStateKnowEveryField(t *testing.T) {

@@ -15,6 +15,9 @@ func (l *Ledger) serve(now Moment, b *book) {
 	for i := range b.accounts {
 		unmet += l.serveAccount(now, b, &b.accounts[i], targets[i])
 	}
+	if l.short(targets) > 0 {
+		l.recallFloors(now, b)
+	}
 	b.publish(before)
 	l.setAside(b, unmet)
 	if unmet > 0 && !b.hungry {

@@ -80,6 +80,7 @@ func (h *Holder) claims(now time.Duration) []Hello {
 	pieces := []Hello{{Floors: h.floorClaims(now)}}
 	n := uint64(0)
 	for _, c := range h.cells {
+		c.resetHandback()
 		l := c.lease.Load()
 		if l == nil {
 			continue

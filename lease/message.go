@@ -82,6 +82,10 @@ type Report struct {
 	GrantSeen int64
 	EchoSeen  time.Duration
 	Ask       Ask
+	// FloorReturned is how much the holder handed back of the floor FloorGrant
+	// for this bucket, in this session (law 11).
+	FloorGrant    uint64
+	FloorReturned int64
 	// Close says that the holder has nothing left in the account and forgets
 	// it as soon as the coordinator closed it.
 	Close bool
@@ -132,11 +136,15 @@ type Grant struct {
 	Closed bool
 }
 
-// Recall asks a holder to return what it holds unspent above Keep.
+// Recall asks a holder to return what it holds unspent above Keep. With a
+// FloorGrant it asks, for about a second, for what accrues in that floor while
+// it is idle, and says that FloorSeen of it arrived (law 11).
 type Recall struct {
-	Bucket  BucketID
-	Account uint64
-	Keep    int64
+	Bucket     BucketID
+	Account    uint64
+	Keep       int64
+	FloorGrant uint64
+	FloorSeen  int64
 }
 
 // FloorGrant gives a part of a region's floor to a holder (law 11): the right

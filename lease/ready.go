@@ -118,6 +118,9 @@ func (l *Ledger) sweep(now Moment, n int) {
 			continue
 		}
 		if b.revision == 0 {
+			if l.pinned(b) {
+				continue
+			}
 			l.forget(b)
 			l.cursor--
 			continue

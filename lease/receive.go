@@ -21,7 +21,7 @@ func (h *Holder) Grants(now time.Duration, b GrantBatch) error {
 		h.grant(now, &b.Grants[i])
 	}
 	for i := range b.Recalls {
-		h.recall(&b.Recalls[i])
+		h.recall(now, &b.Recalls[i])
 	}
 	for i := range b.Floors {
 		h.grantFloor(now, &b.Floors[i])
@@ -146,7 +146,11 @@ func (c *Cell) noteHint(now time.Duration, g *Grant) {
 }
 
 // recall gives tokens up and then reports them returned (law 7).
-func (h *Holder) recall(r *Recall) {
+func (h *Holder) recall(now time.Duration, r *Recall) {
+	if r.FloorGrant != 0 {
+		h.recallFloor(now, r)
+		return
+	}
 	c := h.find(r.Bucket)
 	if c == nil {
 		return

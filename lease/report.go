@@ -38,7 +38,7 @@ func (l *Ledger) Report(now Moment, r ReportBatch) error {
 
 // report takes one bucket's report, or keeps it until the record is read.
 func (l *Ledger) report(now Moment, s *session, r *Report, batch ReportBatch) error {
-	if r.Spent < 0 || r.Returned < 0 || r.GrantSeen < 0 || len(r.Bucket.Key) > MaxKeyLen ||
+	if r.Spent < 0 || r.Returned < 0 || r.GrantSeen < 0 || r.FloorReturned < 0 || len(r.Bucket.Key) > MaxKeyLen ||
 		r.Ask.Demand < 0 || r.Ask.Want < 0 || r.Ask.Need < 0 {
 		return fmt.Errorf("%w: a report is out of range", ErrSession)
 	}
@@ -69,6 +69,9 @@ func (l *Ledger) takeReport(now Moment, b *book, s *session, r *Report, fresh bo
 		b.publish(before)
 		l.enqueue(b)
 	}()
+	if r.FloorReturned > 0 {
+		l.takeHandback(b, s, r)
+	}
 	a := b.account(s.holder)
 	known := a != nil && a.n == r.Account
 	switch {

@@ -55,6 +55,7 @@ type rig struct {
 	ledger  *lease.Ledger
 	holders map[string]*lease.Holder
 	closed  map[string]bool
+	deaf    map[string]bool // nothing reaches them
 	session map[uint64]string
 	halt    error
 	plan    lease.Planner // of holders that join
@@ -150,7 +151,7 @@ func (r *rig) settle() {
 			}
 		}
 		for _, b := range rd.Batches {
-			if h := r.holders[r.session[b.Session.N]]; h != nil && !r.closed[r.session[b.Session.N]] {
+			if h := r.holders[r.session[b.Session.N]]; h != nil && !r.closed[r.session[b.Session.N]] && !r.deaf[r.session[b.Session.N]] {
 				_ = h.Grants(r.now, b)
 			}
 		}

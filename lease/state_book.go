@@ -95,6 +95,13 @@ func (w *stateWriter) book(l *Ledger, b *book) {
 		w.holderID(o.Holder)
 		w.int(o.Tokens)
 	}
+	w.count(len(b.handbacks))
+	for i := range b.handbacks {
+		h := &b.handbacks[i]
+		w.uint(h.session, h.grant)
+		w.int(int64(h.holder), h.returned)
+		w.since(w.Now.Mono, h.askedAt, handbackPause)
+	}
 	w.count(len(b.stash))
 	for _, m := range b.stash {
 		w.stashed(l, m)

@@ -125,6 +125,9 @@ func (w *stateWriter) cell(c *Cell) {
 		w.bits(c.floorGrant == f)
 		w.int(b.Level, int64(b.At), int64(b.Rem), b.Burst, b.Rate.Tokens, int64(b.Rate.Per))
 	}
+	w.bits(c.handing.Load(), c.back.floor == c.quota.floor.Load())
+	w.int(c.back.returned, c.back.seen)
+	w.until(now, c.back.until)
 	w.some(c.floorSpent.Load() - r.floored)
 	w.some(c.refused.Load() - r.refused)
 	w.int(c.need.Load(), c.largest.Load())

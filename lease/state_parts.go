@@ -9,6 +9,8 @@ func (w *stateWriter) report(r *Report, clock time.Duration) {
 	w.at(clock, r.EchoSeen)
 	w.ask(r.Ask)
 	w.bits(r.Close)
+	w.uint(r.FloorGrant)
+	w.int(r.FloorReturned)
 }
 
 func (w *stateWriter) claim(c *Claim) {
@@ -65,8 +67,8 @@ func (w *stateWriter) batch(b *GrantBatch, clock time.Duration) {
 	w.count(len(b.Recalls))
 	for _, r := range b.Recalls {
 		w.bucketID(r.Bucket)
-		w.uint(r.Account)
-		w.int(r.Keep)
+		w.uint(r.Account, r.FloorGrant)
+		w.int(r.Keep, r.FloorSeen)
 	}
 	w.count(len(b.Floors))
 	for i := range b.Floors {

@@ -98,7 +98,9 @@ func (h *Holder) visit(now time.Duration, c *Cell, live bool, batch *ReportBatch
 	if l != nil {
 		c.giveBack(l, p.Keep)
 	}
-	h.say(now, c, l, t, p, idle, batch)
+	out := Report{Bucket: c.id, Ask: p.Ask}
+	news := c.handBack(now, u.Admitted+u.Refused > 0, &out)
+	h.say(now, c, l, t, out, idle, news, batch)
 }
 
 // usage measures what happened to a cell since it was last visited.
@@ -134,10 +136,9 @@ func (h *Holder) usage(now time.Duration, c *Cell, t *Terms) Usage {
 }
 
 // say reports a cell if there is anything new to say of it.
-func (h *Holder) say(now time.Duration, c *Cell, l *lease, t *Terms, p Plan, idle bool, batch *ReportBatch) {
+func (h *Holder) say(now time.Duration, c *Cell, l *lease, t *Terms, out Report, idle, news bool, batch *ReportBatch) {
 	r := &c.report
-	out := Report{Bucket: c.id, Ask: p.Ask}
-	news := p.Ask.Need > 0 || p.Ask.Want > 0 && p.Ask.Want != r.ask.Want
+	news = news || out.Ask.Need > 0 || out.Ask.Want > 0 && out.Ask.Want != r.ask.Want
 	if l != nil {
 		out.Account, out.Spent, out.Returned = l.account, l.spentNow(), l.returned
 		out.GrantSeen, out.EchoSeen = l.granted, l.echo
@@ -147,7 +148,7 @@ func (h *Holder) say(now time.Duration, c *Cell, l *lease, t *Terms, p Plan, idl
 		out.Close = idle && unspent == 0
 		news = news || renew || out.Close
 	}
-	r.ask = p.Ask
+	r.ask = out.Ask
 	if !news {
 		return
 	}
@@ -155,7 +156,7 @@ func (h *Holder) say(now time.Duration, c *Cell, l *lease, t *Terms, p Plan, idl
 		c.answered.Store(false) // who comes now asks anew, and waits for the answer
 	}
 	r.spent, r.returned, r.granted, r.echo = out.Spent, out.Returned, out.GrantSeen, out.EchoSeen
-	if p.Ask.Want > 0 || p.Ask.Need > 0 {
+	if out.Ask.Want > 0 || out.Ask.Need > 0 {
 		c.low.Store(-1) // asked: no hurry until the answer
 	}
 	batch.Reports = append(batch.Reports, out)
@@ -169,8 +170,12 @@ func (h *Holder) forget(now time.Duration, c *Cell) bool {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if f := c.quota.floor.Load(); f != nil && c.floorGrant == f && c.floorLevel(now) < f.unseen(now) {
+	f := c.quota.floor.Load()
+	if f != nil && c.floorGrant == f && c.floorLevel(now) < f.unseen(now) {
 		return false
+	}
+	if f != nil && c.back.floor == f && c.back.returned > 0 {
+		return false // its counter goes on for as long as the session
 	}
 	c.gone = true
 	c.quota.cells.Delete(c.id.Key)

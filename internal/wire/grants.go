@@ -29,7 +29,7 @@ func FromGrantBatch(b lease.GrantBatch) *pb.GrantBatch {
 	for _, r := range b.Recalls {
 		out.Recalls = append(out.Recalls, &pb.Recall{
 			Bucket:  &pb.BucketId{Quota: r.Bucket.Quota, Key: []byte(r.Bucket.Key)},
-			Account: r.Account, Keep: r.Keep,
+			Account: r.Account, Keep: r.Keep, FloorGrant: r.FloorGrant, FloorSeen: r.FloorSeen,
 		})
 	}
 	for _, f := range b.Floors {
@@ -114,13 +114,15 @@ func toRecall(r *pb.Recall) (lease.Recall, error) {
 	if err != nil {
 		return lease.Recall{}, err
 	}
-	if r.Account == 0 {
+	if r.Account == 0 && r.FloorGrant == 0 {
 		return lease.Recall{}, invalid("account", "is 0")
 	}
-	if err := natural(amount{"keep", r.Keep}); err != nil {
+	if err := natural(amount{"keep", r.Keep}, amount{"floor_seen", r.FloorSeen}); err != nil {
 		return lease.Recall{}, err
 	}
-	return lease.Recall{Bucket: bucket, Account: r.Account, Keep: r.Keep}, nil
+	return lease.Recall{
+		Bucket: bucket, Account: r.Account, Keep: r.Keep, FloorGrant: r.FloorGrant, FloorSeen: r.FloorSeen,
+	}, nil
 }
 
 func toFloorGrant(f *pb.FloorGrant) (lease.FloorGrant, error) {

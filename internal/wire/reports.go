@@ -23,6 +23,7 @@ func FromReportBatch(b lease.ReportBatch) *pb.ReportBatch {
 		to.Bucket, to.Account, to.Spent, to.Returned = &buckets[i], r.Account, r.Spent, r.Returned
 		to.GrantSeen, to.EchoSeen, to.Close = r.GrantSeen, int64(r.EchoSeen), r.Close
 		to.Demand, to.Want, to.Need = r.Ask.Demand, r.Ask.Want, r.Ask.Need
+		to.FloorGrant, to.FloorReturned = r.FloorGrant, r.FloorReturned
 		out.Reports[i] = to
 	}
 	return out
@@ -67,11 +68,13 @@ func toReport(to *lease.Report, r *pb.Report) (err error) {
 		amount{"spent", r.Spent}, amount{"returned", r.Returned},
 		amount{"grant_seen", r.GrantSeen}, amount{"echo_seen", r.EchoSeen},
 		amount{"demand", r.Demand}, amount{"want", r.Want}, amount{"need", r.Need},
+		amount{"floor_returned", r.FloorReturned},
 	); err != nil {
 		return err
 	}
 	to.Account, to.Spent, to.Returned = r.Account, r.Spent, r.Returned
 	to.GrantSeen, to.EchoSeen, to.Close = r.GrantSeen, time.Duration(r.EchoSeen), r.Close
 	to.Ask = lease.Ask{Demand: r.Demand, Want: r.Want, Need: r.Need}
+	to.FloorGrant, to.FloorReturned = r.FloorGrant, r.FloorReturned
 	return nil
 }

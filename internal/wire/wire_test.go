@@ -96,7 +96,7 @@ func TestHelloRoundTrip(t *testing.T) {
 func report(t *rapid.T) lease.Report {
 	return lease.Report{
 		Bucket: buckets.Draw(t, "bucket"), Account: rapid.Uint64().Draw(t, "account"),
-		Spent: amounts.Draw(t, "s"), Returned: amounts.Draw(t, "r"), GrantSeen: amounts.Draw(t, "g"), EchoSeen: times.Draw(t, "e"),
+		Spent: amounts.Draw(t, "s"), Returned: amounts.Draw(t, "r"), GrantSeen: amounts.Draw(t, "g"), FloorGrant: rapid.Uint64().Draw(t, "f"), FloorReturned: amounts.Draw(t, "fr"), EchoSeen: times.Draw(t, "e"),
 		Ask:   lease.Ask{Demand: amounts.Draw(t, "d"), Want: amounts.Draw(t, "w"), Need: amounts.Draw(t, "n")},
 		Close: rapid.Bool().Draw(t, "close"),
 	}
@@ -129,7 +129,7 @@ func TestGrantBatchRoundTrip(t *testing.T) {
 			PolicyRevision: rapid.Uint64().Draw(t, "policy"), StoreRevision: amounts.Draw(t, "store"), Grants: some(t, "grants", grant),
 		}
 		b.Recalls = some(t, "recalls", func(t *rapid.T) lease.Recall {
-			return lease.Recall{Bucket: buckets.Draw(t, "bucket"), Account: rapid.Uint64Min(1).Draw(t, "a"), Keep: amounts.Draw(t, "keep")}
+			return lease.Recall{Bucket: buckets.Draw(t, "bucket"), Account: rapid.Uint64Min(1).Draw(t, "a"), Keep: amounts.Draw(t, "keep"), FloorGrant: rapid.Uint64().Draw(t, "floor"), FloorSeen: amounts.Draw(t, "seen")}
 		})
 		b.Floors = some(t, "floors", func(t *rapid.T) lease.FloorGrant {
 			return lease.FloorGrant{

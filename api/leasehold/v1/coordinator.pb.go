@@ -855,10 +855,13 @@ type Report struct {
 	GrantSeen int64                  `protobuf:"varint,5,opt,name=grant_seen,json=grantSeen,proto3" json:"grant_seen,omitempty"`
 	EchoSeen  int64                  `protobuf:"varint,6,opt,name=echo_seen,json=echoSeen,proto3" json:"echo_seen,omitempty"`
 	// In thousandths of a token a second.
-	Demand        int64 `protobuf:"varint,7,opt,name=demand,proto3" json:"demand,omitempty"`
-	Want          int64 `protobuf:"varint,8,opt,name=want,proto3" json:"want,omitempty"`
-	Need          int64 `protobuf:"varint,9,opt,name=need,proto3" json:"need,omitempty"`
-	Close         bool  `protobuf:"varint,10,opt,name=close,proto3" json:"close,omitempty"`
+	Demand int64 `protobuf:"varint,7,opt,name=demand,proto3" json:"demand,omitempty"`
+	Want   int64 `protobuf:"varint,8,opt,name=want,proto3" json:"want,omitempty"`
+	Need   int64 `protobuf:"varint,9,opt,name=need,proto3" json:"need,omitempty"`
+	Close  bool  `protobuf:"varint,10,opt,name=close,proto3" json:"close,omitempty"`
+	// How much was handed back of an idle floor, in this session.
+	FloorGrant    uint64 `protobuf:"varint,11,opt,name=floor_grant,json=floorGrant,proto3" json:"floor_grant,omitempty"`
+	FloorReturned int64  `protobuf:"varint,12,opt,name=floor_returned,json=floorReturned,proto3" json:"floor_returned,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -961,6 +964,20 @@ func (x *Report) GetClose() bool {
 		return x.Close
 	}
 	return false
+}
+
+func (x *Report) GetFloorGrant() uint64 {
+	if x != nil {
+		return x.FloorGrant
+	}
+	return 0
+}
+
+func (x *Report) GetFloorReturned() int64 {
+	if x != nil {
+		return x.FloorReturned
+	}
+	return 0
 }
 
 // GrantBatch is what a coordinator answers.
@@ -1165,12 +1182,16 @@ func (x *Grant) GetClosed() bool {
 	return false
 }
 
-// Recall asks for what is held above keep.
+// Recall asks for what is held above keep or, with a floor_grant, for what
+// accrues in an idle floor.
 type Recall struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Bucket        *BucketId              `protobuf:"bytes,1,opt,name=bucket,proto3" json:"bucket,omitempty"`
-	Account       uint64                 `protobuf:"varint,2,opt,name=account,proto3" json:"account,omitempty"`
-	Keep          int64                  `protobuf:"varint,3,opt,name=keep,proto3" json:"keep,omitempty"`
+	state      protoimpl.MessageState `protogen:"open.v1"`
+	Bucket     *BucketId              `protobuf:"bytes,1,opt,name=bucket,proto3" json:"bucket,omitempty"`
+	Account    uint64                 `protobuf:"varint,2,opt,name=account,proto3" json:"account,omitempty"`
+	Keep       int64                  `protobuf:"varint,3,opt,name=keep,proto3" json:"keep,omitempty"`
+	FloorGrant uint64                 `protobuf:"varint,4,opt,name=floor_grant,json=floorGrant,proto3" json:"floor_grant,omitempty"`
+	// How much of what was handed back has been seen.
+	FloorSeen     int64 `protobuf:"varint,5,opt,name=floor_seen,json=floorSeen,proto3" json:"floor_seen,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1222,6 +1243,20 @@ func (x *Recall) GetAccount() uint64 {
 func (x *Recall) GetKeep() int64 {
 	if x != nil {
 		return x.Keep
+	}
+	return 0
+}
+
+func (x *Recall) GetFloorGrant() uint64 {
+	if x != nil {
+		return x.FloorGrant
+	}
+	return 0
+}
+
+func (x *Recall) GetFloorSeen() int64 {
+	if x != nil {
+		return x.FloorSeen
 	}
 	return 0
 }
@@ -1384,7 +1419,7 @@ const file_leasehold_v1_coordinator_proto_rawDesc = "" +
 	"\asession\x18\x01 \x01(\v2\x15.leasehold.v1.SessionR\asession\x12\x12\n" +
 	"\x04sent\x18\x02 \x01(\x03R\x04sent\x12.\n" +
 	"\areports\x18\x03 \x03(\v2\x14.leasehold.v1.ReportR\areports\x12\x18\n" +
-	"\agoodbye\x18\x04 \x01(\bR\agoodbye\"\x96\x02\n" +
+	"\agoodbye\x18\x04 \x01(\bR\agoodbye\"\xde\x02\n" +
 	"\x06Report\x12.\n" +
 	"\x06bucket\x18\x01 \x01(\v2\x16.leasehold.v1.BucketIdR\x06bucket\x12\x18\n" +
 	"\aaccount\x18\x02 \x01(\x04R\aaccount\x12\x14\n" +
@@ -1397,7 +1432,10 @@ const file_leasehold_v1_coordinator_proto_rawDesc = "" +
 	"\x04want\x18\b \x01(\x03R\x04want\x12\x12\n" +
 	"\x04need\x18\t \x01(\x03R\x04need\x12\x14\n" +
 	"\x05close\x18\n" +
-	" \x01(\bR\x05close\"\xb0\x02\n" +
+	" \x01(\bR\x05close\x12\x1f\n" +
+	"\vfloor_grant\x18\v \x01(\x04R\n" +
+	"floorGrant\x12%\n" +
+	"\x0efloor_returned\x18\f \x01(\x03R\rfloorReturned\"\xb0\x02\n" +
 	"\n" +
 	"GrantBatch\x12/\n" +
 	"\asession\x18\x01 \x01(\v2\x15.leasehold.v1.SessionR\asession\x12\x12\n" +
@@ -1416,11 +1454,15 @@ const file_leasehold_v1_coordinator_proto_rawDesc = "" +
 	"\x06window\x18\x06 \x01(\x03R\x06window\x12\x12\n" +
 	"\x04pool\x18\a \x01(\x03R\x04pool\x12\x12\n" +
 	"\x04wait\x18\b \x01(\x03R\x04wait\x12\x16\n" +
-	"\x06closed\x18\t \x01(\bR\x06closed\"f\n" +
+	"\x06closed\x18\t \x01(\bR\x06closed\"\xa6\x01\n" +
 	"\x06Recall\x12.\n" +
 	"\x06bucket\x18\x01 \x01(\v2\x16.leasehold.v1.BucketIdR\x06bucket\x12\x18\n" +
 	"\aaccount\x18\x02 \x01(\x04R\aaccount\x12\x12\n" +
-	"\x04keep\x18\x03 \x01(\x03R\x04keep\"\xa0\x01\n" +
+	"\x04keep\x18\x03 \x01(\x03R\x04keep\x12\x1f\n" +
+	"\vfloor_grant\x18\x04 \x01(\x04R\n" +
+	"floorGrant\x12\x1d\n" +
+	"\n" +
+	"floor_seen\x18\x05 \x01(\x03R\tfloorSeen\"\xa0\x01\n" +
 	"\n" +
 	"FloorGrant\x12\x14\n" +
 	"\x05quota\x18\x01 \x01(\tR\x05quota\x12\x12\n" +
