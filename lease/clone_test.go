@@ -98,7 +98,7 @@ func (s *stage) play(t *rapid.T, copies ...actors) {
 			alike(t, copies, func(a actors) any { a.holders[i].Disconnected(); return nil })
 		case 1:
 			if len(s.up) < 3 {
-				s.up = append(s.up, alike(t, copies, func(a actors) any { return a.holders[i].Drain(s.now) }).(lease.ReportBatch))
+				s.up = append(s.up, alike(t, copies, func(a actors) lease.ReportBatch { return a.holders[i].Drain(s.now) }))
 			}
 		case 2:
 			page := s.store.with(lease.BucketPrefix)
@@ -185,7 +185,7 @@ func (s *stage) ready(t *rapid.T, copies []actors) {
 }
 
 // alike does the same to every copy and wants the same of each.
-func alike(t *rapid.T, copies []actors, do func(actors) any) any {
+func alike[T any](t *rapid.T, copies []actors, do func(actors) T) T {
 	first := do(copies[0])
 	for _, c := range copies[1:] {
 		require.Equal(t, first, do(c))
