@@ -145,6 +145,9 @@ func (o *coordinatorFlags) run(cmd *cobra.Command) (err error) {
 
 // open opens the store and serves until ctx ends.
 func (o *coordinatorFlags) open(ctx context.Context, cmd *cobra.Command, log *slog.Logger) (err error) {
+	if o.etcd.ElectionTTL == 0 && o.etcd.DataDir != "" {
+		o.etcd.ElectionTTL = etcdstore.EmbeddedTTL
+	}
 	o.etcd.Cluster, o.etcd.Log, o.etcd.MinFreeDisk = o.serve.Cluster, log, uint64(o.minFreeDisk)
 	backing, err := coordinator.OpenEtcd(ctx, o.etcd)
 	var busy *etcdstore.AddressError

@@ -148,6 +148,13 @@ func TestCoordinatorOnEmbeddedEtcd(t *testing.T) {
 	second.stop()
 	assert.Equal(t, OK, second.exit())
 	assert.NotContains(t, second.out.String(), "WARN")
+	assert.Contains(t, second.out.String(), "ttl=1s", "nobody waits long for a lone coordinator that was killed")
+
+	third := runCoordinator(t, append(args, "--election-ttl", "3s")...)
+	third.leads()
+	third.stop()
+	assert.Equal(t, OK, third.exit())
+	assert.Contains(t, third.out.String(), "ttl=3s")
 }
 
 func TestCoordinatorNamesTheBusyPortOfEtcd(t *testing.T) {

@@ -1,7 +1,6 @@
 package coordinator
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -51,8 +50,9 @@ type EtcdOptions struct {
 	ClientAddr, PeerAddr string
 	Cluster              string
 	// ElectionTTL is how long a leader that vanished keeps its place, in whole
-	// seconds. 0 means etcdstore.EmbeddedTTL for an embedded etcd, and
-	// etcdstore.DefaultTTL for an external one, which has a network between.
+	// seconds; 0 means etcdstore.DefaultTTL. With an embedded etcd, which has no
+	// network between, etcdstore.EmbeddedTTL has a process that was killed lead
+	// again sooner.
 	ElectionTTL time.Duration
 	// MinFreeDisk is the free space in bytes below which an embedded etcd is
 	// not written to.
@@ -76,7 +76,6 @@ func OpenEtcd(ctx context.Context, o EtcdOptions) (_ *Backing, err error) {
 		return nil, err
 	}
 	o.Endpoints = []string{etcd.ClientAddr()}
-	o.ElectionTTL = cmp.Or(o.ElectionTTL, etcdstore.EmbeddedTTL)
 	b, err := dial(o)
 	if err != nil {
 		return nil, errors.Join(err, etcd.Close())

@@ -68,27 +68,6 @@ func TestOnAnEtcdThatIsExternal(t *testing.T) {
 	second.join(identity("us", 1)).hello().want("third", 10)
 }
 
-// TestTheElectionLeaseSuitsTheStore has a lone coordinator that was killed wait
-// for no network.
-func TestTheElectionLeaseSuitsTheStore(t *testing.T) {
-	ttl := func(o EtcdOptions) time.Duration {
-		o.Log = slog.New(slog.DiscardHandler)
-		b, err := OpenEtcd(t.Context(), o)
-		require.NoError(t, err)
-		defer func() { require.NoError(t, b.Close()) }()
-		leadership, err := b.Elector.Campaign(t.Context(), "a")
-		require.NoError(t, err)
-		require.NoError(t, leadership.Resign(t.Context()))
-		return leadership.TTL()
-	}
-	embedded := EtcdOptions{DataDir: filepath.Join(t.TempDir(), "etcd"), ClientAddr: "127.0.0.1:0", PeerAddr: "127.0.0.1:0"}
-	assert.Equal(t, time.Second, ttl(embedded))
-	embedded.ElectionTTL = 3 * time.Second
-	assert.Equal(t, 3*time.Second, ttl(embedded))
-	e := etcd(t, etcdstore.EmbeddedOptions{Dir: filepath.Join(t.TempDir(), "etcd"), ClientAddr: "127.0.0.1:0", PeerAddr: "127.0.0.1:0"})
-	assert.Equal(t, 2*time.Second, ttl(EtcdOptions{Endpoints: []string{e.ClientAddr()}}))
-}
-
 func TestOpenEtcdRefusesWhatItCannotUse(t *testing.T) {
 	_, err := OpenEtcd(t.Context(), EtcdOptions{})
 	require.ErrorContains(t, err, "data directory")
