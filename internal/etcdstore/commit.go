@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -94,10 +95,18 @@ func refusal(leader lease.LeaderKey, writes []lease.Write, resp *clientv3.TxnRes
 	}
 	for i, w := range writes {
 		if have := found(resp, i+1).GetModRevision(); have != w.Expect {
-			return fmt.Errorf("%w: %q has %d, expected %d", lease.ErrConflict, w.Key, have, w.Expect)
+			return fmt.Errorf("%w: %q has %d, expected %d", lease.ErrConflict, told(w.Key), have, w.Expect)
 		}
 	}
 	return fmt.Errorf("%w: a key is written twice", lease.ErrConflict)
+}
+
+// told is what an error may say of a record's key: errors are logged and shown,
+// and what follows the name of a quota is a key of a user's, which may be a
+// credential.
+func told(key string) string {
+	name, _, _ := strings.Cut(key, "\x00")
+	return name
 }
 
 // found returns what one read of a transaction found; its revisions are 0 when
@@ -146,7 +155,7 @@ func (s *Store) noSpace(ctx context.Context, leader lease.LeaderKey, writes []le
 	}
 	for i, w := range writes {
 		if have := found(resp, i+1).GetModRevision(); have != w.Expect {
-			return fmt.Errorf("%w: %w, although %q has revision %d", lease.ErrUnknown, cause, w.Key, have)
+			return fmt.Errorf("%w: %w, although %q has revision %d", lease.ErrUnknown, cause, told(w.Key), have)
 		}
 	}
 	return fmt.Errorf("%w: %w", lease.ErrNoSpace, cause)

@@ -9,10 +9,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.uber.org/zap"
 
-	"github.com/stretchr/testify/assert"
+	"github.com/a1009580/leasehold/lease"
 )
 
 // written returns what one record of etcd becomes.
@@ -55,6 +57,25 @@ func TestNoKeyIsLogged(t *testing.T) {
 	})
 	assert.Contains(t, out, "etcd.path=/var/lib/leasehold/db")
 	assert.Contains(t, out, "disk is full", "an error that quotes no key is told")
+}
+
+// A leader logs why it steps down and shows it to whoever asks.
+func TestNoErrorTellsAKey(t *testing.T) {
+	const secret = "sk-live-PLANTED"
+	key := lease.BucketID{Quota: "api/partner-key", Key: secret}.StoreKey()
+	w := newWorld(t, dial(t, start(t, anyPort(t.TempDir())).ClientAddr()), "c")
+	w.elector.ttl = time.Minute
+	leader := w.lead(t, "a").Key()
+	_, conflict := w.store.Commit(soon(t), leader, []lease.Write{put(key, "1", 7)})
+	require.ErrorIs(t, conflict, lease.ErrConflict)
+	_, err := w.store.Commit(soon(t), leader, []lease.Write{put(key, "1", 0)})
+	require.NoError(t, err)
+	written := w.store.noSpace(soon(t), leader, []lease.Write{put(key, "1", 0)}, errors.New("no space"))
+	require.ErrorIs(t, written, lease.ErrUnknown)
+	for _, err := range []error{conflict, written} {
+		assert.NotContains(t, err.Error(), secret)
+		assert.Contains(t, err.Error(), "api/partner-key", "the quota is told")
+	}
 }
 
 // What every healthy start says is left out, and only with its known cause.
