@@ -9,14 +9,16 @@ import (
 // Story tells a path in words: what happened, and what everybody had then.
 func Story(scene *Scene, path []Action) string {
 	var b strings.Builder
-	w := scene.Start()
+	w := scene.begin()
 	for n, a := range scene.Prologue {
-		fmt.Fprintf(&b, "%4s  %s\n", fmt.Sprintf("(%d)", n+1), scene.words(nil, a))
-	}
-	for n, a := range path {
-		fmt.Fprintf(&b, "%4d  %s", n+1, scene.words(w, a))
+		fmt.Fprintf(&b, "%4s  %s\n", fmt.Sprintf("(%d)", n+1), scene.words(w, a))
 		w = w.After(a)
-		fmt.Fprintf(&b, "\n      %s\n", w.summary())
+	}
+	w.left = scene.Budget
+	for n, a := range path {
+		fmt.Fprintf(&b, "%4d  %s\n", n+1, scene.words(w, a))
+		w = w.After(a)
+		fmt.Fprintf(&b, "      %s\n", w.summary())
 	}
 	return b.String()
 }
@@ -29,9 +31,9 @@ func (s *Scene) words(w *World, a Action) string {
 	case Report:
 		return s.Holders[a.Who] + " ticks"
 	case Up, UpAgain, UpLost:
-		return told(w, a, "the ledger gets", "is lost on its way up:", a.Kind-Up)
+		return told(w, a, "the ledger gets", a.Kind-Up)
 	case Down, DownAgain, DownLost:
-		return told(w, a, "the holder gets", "is lost on its way down:", a.Kind-Down)
+		return told(w, a, "the holder gets", a.Kind-Down)
 	case Tick:
 		return fmt.Sprintf("leader %d ticks", a.Who)
 	case Scan:
@@ -60,22 +62,19 @@ func (s *Scene) words(w *World, a Action) string {
 }
 
 // told names a message that is delivered, delivered and kept, or lost.
-func told(w *World, a Action, got, lost string, how Kind) string {
-	what := fmt.Sprintf("message %d", a.Arg)
-	if w != nil {
-		list := w.up
-		if a.Kind >= Down {
-			list = w.down
-		}
-		what = w.describe(list[a.Arg])
+func told(w *World, a Action, got string, how Kind) string {
+	list := w.up
+	if a.Kind >= Down {
+		list = w.down
 	}
+	what := w.describe(list[a.Arg])
 	switch how {
 	case 0:
 		return got + " " + what
 	case 1:
 		return got + " " + what + ", which stays in flight"
 	default:
-		return what + " " + strings.TrimSuffix(lost, ":")
+		return what + " is lost"
 	}
 }
 

@@ -66,18 +66,26 @@ type txn struct {
 
 // Start returns the world in which a scene's search begins.
 func (s *Scene) Start() *World {
-	w := &World{scene: s, left: s.Budget, store: newStore(), meter: newMeter(&s.Terms, s.Drift), ownStore: true}
+	w := s.begin()
+	for _, a := range s.Prologue {
+		w = w.After(a)
+	}
+	w.left = s.Budget
+	return w
+}
+
+// begin returns the world before the prologue, in which all may happen.
+func (s *Scene) begin() *World {
+	w := &World{scene: s, store: newStore(), meter: newMeter(&s.Terms, s.Drift), ownStore: true}
+	w.left = Budget{
+		Duplicates: 99, Drops: 99, Refusals: 99, Unknowns: 99, Reconnects: 99, Crashes: 99, Leavings: 99,
+		Takeovers: 99, Usurpers: 99, Steps: 99,
+	}
 	for i, region := range s.Holders {
 		w.holders = append(w.holders, s.process(region, 0))
 		w.ownHolders |= 1 << i
 	}
 	w.elect()
-	budget := w.left
-	w.left = Budget{Reconnects: 255, Steps: 255, Takeovers: 255, Usurpers: 255, Duplicates: 255, Drops: 255, Crashes: 255, Leavings: 255, Refusals: 255, Unknowns: 255}
-	for _, a := range s.Prologue {
-		w = w.After(a)
-	}
-	w.left = budget
 	return w
 }
 
