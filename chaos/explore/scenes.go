@@ -33,8 +33,11 @@ func join(i, leader int8) []Action {
 
 // ask has a holder be granted what it lacks: it asks, the tokens are set aside,
 // it gets them.
-func ask(i int8) []Action {
-	return []Action{{Kind: Take, Who: i, Arg: 1}, {Kind: Report, Who: i}, {Kind: Up}, {Kind: Down}, {Kind: Land}, {Kind: Down}}
+func ask(i int8) []Action { return askFor(i, 1) }
+
+// askFor is ask for a cost.
+func askFor(i, cost int8) []Action {
+	return []Action{{Kind: Take, Who: i, Arg: cost}, {Kind: Report, Who: i}, {Kind: Up}, {Kind: Down}, {Kind: Land}, {Kind: Down}}
 }
 
 func together(lists ...[]Action) (all []Action) {
@@ -60,9 +63,12 @@ func Scenes() []*Scene {
 	refill.Terms.Per, refill.Quantum = time.Second, time.Second
 	window := bucketScene("windows", Budget{Duplicates: 1, Reconnects: 1, Takeovers: 1, Steps: 3}, warm...)
 	window.Terms = windowTerms()
-	floors := bucketScene("floors", Budget{Reconnects: 2, Crashes: 1, Takeovers: 1, Steps: 3}, cold...)
+	recalls := bucketScene("recalls", Budget{Duplicates: 1, Drops: 1, Steps: 1}, together(cold, askFor(0, 4))...)
+	recalls.Terms.Burst, recalls.Costs = 6, []int64{1, 4}
+	owned := together(cold, []Action{{Kind: Report, Who: 1}, {Kind: Up}, {Kind: Down}, {Kind: Land}, {Kind: Down}}, ask(0))
+	floors := bucketScene("floors", Budget{Reconnects: 2, Crashes: 1, Takeovers: 1, Steps: 3}, owned...)
 	floors.Terms.Floors = []lease.FloorTerms{{Region: "us", Tokens: 1, Burst: 1}}
-	floors.Terms.Tokens = 2
+	floors.Terms.Tokens, floors.Terms.Per = 2, 4*time.Second
 	return []*Scene{
 		bucketScene("messages", Budget{Duplicates: 1, Steps: 2}, warm...),
 		bucketScene("losses", Budget{Drops: 2, Steps: 2}, both...),
@@ -74,7 +80,7 @@ func Scenes() []*Scene {
 		bucketScene("everything", Budget{
 			Duplicates: 1, Drops: 1, Refusals: 1, Unknowns: 1, Reconnects: 2, Crashes: 1, Leavings: 1, Takeovers: 1, Usurpers: 1, Steps: 4,
 		}, both...),
-		window, floors,
+		recalls, window, floors,
 	}
 }
 
