@@ -10,7 +10,7 @@ import (
 func TestScenes(t *testing.T) {
 	for _, s := range Scenes() {
 		t.Run(s.Name, func(t *testing.T) {
-			r := Search(s, Limits{Depth: slice, States: 100_000, Workers: 2})
+			r := Search(s, Limits{Depth: slice, States: 60_000, Workers: 2})
 			t.Log(r)
 			if r.Violation != nil {
 				t.Fatalf("%v\n%s", r.Violation.Err, Story(s, r.Violation.Path))
