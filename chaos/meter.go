@@ -80,6 +80,9 @@ func (m *meter) end(now time.Duration, policy int) {
 		}
 	}
 	m.regimes = kept
+	if len(kept) == 0 {
+		m.tracks = nil // the quota is gone: one that comes back later is promised anew
+	}
 	m.update()
 	m.tracks = append(m.tracks, track{from: now})
 	m.update()
