@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// Print writes the report for people.
-func (r *Report) Print(w io.Writer, took time.Duration) {
+// Print writes the report for people. Replay is the command that plays a seed
+// again, as far as its number.
+func (r *Report) Print(w io.Writer, took time.Duration, replay string) {
 	fmt.Fprintf(w, "runs             %d, %d failed, in %v (%.0f a minute)\n", r.Seeds, len(r.Failed), took.Round(time.Second/10),
 		float64(r.Seeds)/took.Minutes())
 	fmt.Fprintf(w, "events           %d, and %d decisions\n", r.Events, r.Decisions)
@@ -16,7 +17,7 @@ func (r *Report) Print(w io.Writer, took time.Duration) {
 	fmt.Fprintf(w, "worst observed   %.4f of the bound of a token bucket, %.4f of a window's\n", r.Worst[0], r.Worst[1])
 	for k := range kinds {
 		if k != lastAct && r.Counts[k] > 0 {
-			fmt.Fprintf(w, "  %-30s %d\n", k, r.Counts[k])
+			fmt.Fprintf(w, "  %-38s %d\n", k, r.Counts[k])
 		}
 	}
 	if never := r.NeverExercised(); len(never) > 0 {
@@ -24,7 +25,7 @@ func (r *Report) Print(w io.Writer, took time.Duration) {
 	}
 	for _, f := range r.Failed {
 		first, _, _ := strings.Cut(f.Err.Error(), "\n")
-		fmt.Fprintf(w, "FAILED           seed %d: %s\n                 go run ./chaos/cmd/sim -replay %d -v\n", f.Seed, first, f.Seed)
+		fmt.Fprintf(w, "FAILED           seed %d: %s\n                 %s %d -v\n", f.Seed, first, replay, f.Seed)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/a1009580/leasehold/chaos"
@@ -28,9 +29,17 @@ func main() {
 		mutant   = flag.String("mutant", "", "break this law on purpose (needs -tags mutants)")
 	)
 	flag.Parse()
-	if *mutant != "" && !chaos.SetMutant(*mutant) {
-		fmt.Fprintln(os.Stderr, "sim: -mutant needs a binary that is built with -tags mutants")
-		os.Exit(2)
+	replayer := "go run ./chaos/cmd/sim -replay"
+	if *mutant != "" {
+		if !slices.ContainsFunc(chaos.Mutants, func(m chaos.Mutant) bool { return m.Name == *mutant }) {
+			fmt.Fprintf(os.Stderr, "sim: no mutant is named %q: docs/mutants.md lists them\n", *mutant)
+			os.Exit(2)
+		}
+		if !chaos.SetMutant(*mutant) {
+			fmt.Fprintln(os.Stderr, "sim: -mutant needs a binary that is built with -tags mutants")
+			os.Exit(2)
+		}
+		replayer = fmt.Sprintf("go run -tags mutants ./chaos/cmd/sim -mutant %q -replay", *mutant)
 	}
 	if *replay != 0 {
 		os.Exit(again(*replay, *shrink, *verbose || *detail, *detail))
@@ -40,7 +49,7 @@ func main() {
 	if *asJSON {
 		_ = json.NewEncoder(os.Stdout).Encode(report)
 	} else {
-		report.Print(os.Stdout, time.Since(began))
+		report.Print(os.Stdout, time.Since(began), replayer)
 	}
 	if len(report.Failed) > 0 {
 		again(report.Failed[0].Seed, true, false, false)
