@@ -48,6 +48,9 @@ given. The exit code is 3 when a limit was exceeded by more than its bound.`,
 			if o.Duration < 0 {
 				return Usagef("--duration %v: must not be below 0", o.Duration)
 			}
+			if o.Speed <= 0 { // 0 would be taken for "not given"
+				return Usagef("--speed %v: must be above 0", o.Speed)
+			}
 			if policyPath != "" {
 				var err error
 				if o.Policy, err = os.ReadFile(policyPath); err != nil {
