@@ -62,7 +62,7 @@ test-race: ## run the tests under the race detector, except for the simulation
 .PHONY: test-simulation
 test-simulation: ## run the short slice of the deterministic simulation, and have it notice every mutant
 	$(GOTEST) -shuffle=on -timeout=20m $(TESTFLAGS) $(SIMULATION)
-	$(GOTEST) -tags=mutants -run=Mutant -timeout=20m $(TESTFLAGS) $(SIMULATION)
+	$(GOTEST) -tags=mutants -run=Mutant -timeout=20m $(TESTFLAGS) $(SIMULATION) $(SIMULATION)/explore
 
 .PHONY: sim
 sim: ## run the long simulation (SIMFLAGS="-seeds 100000" for more): thousands of hostile worlds a minute

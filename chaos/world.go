@@ -171,10 +171,11 @@ func (w *World) longestLease() (longest time.Duration) {
 	return longest
 }
 
-// led notes a new leader.
+// led notes a new leader. One whose key a copy of the store has taken away by
+// the time it begins is none.
 func (w *World) led(c *coordinator) {
 	w.count(Takeover)
-	if e := c.ledger.Epoch(); e.Compare(w.newestEpoch) > 0 {
+	if e := c.ledger.Epoch(); e.Compare(w.newestEpoch) > 0 && c.key == w.store.key {
 		w.newest, w.newestEpoch = c, e
 	}
 	if w.lost && c.ledger.Epoch().History > w.lostHistory {
