@@ -79,7 +79,7 @@ type lease struct {
 	window   int64
 }
 
-// spentNow is the account's S: what was spent in this session.
+// spentNow is the account's S: what was spent in the session.
 func (l *lease) spentNow() int64 { return l.spent.Load() - l.base }
 
 // unspent is an upper bound of what may still be spent. Spent is read first,

@@ -92,7 +92,7 @@ func (l *Ledger) takeHandback(b *book, s *session, r *Report) {
 		return h.holder == s.holder && h.session == s.n && h.grant == r.FloorGrant
 	})
 	if i < 0 {
-		return // nobody asked for it in this session
+		return // nobody asked for it in the session
 	}
 	h := &b.handbacks[i]
 	if more := r.FloorReturned - h.returned; more > 0 {
@@ -118,7 +118,7 @@ func (l *Ledger) pinned(b *book) bool {
 // cellHandback is the holder's side of a handback.
 type cellHandback struct {
 	floor    *floorLease
-	returned int64 // in this session
+	returned int64 // in the session
 	seen     int64 // by the coordinator
 	until    time.Duration
 }

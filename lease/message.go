@@ -83,7 +83,7 @@ type Report struct {
 	EchoSeen  time.Duration
 	Ask       Ask
 	// FloorReturned is how much the holder handed back of the floor FloorGrant
-	// for this bucket, in this session (law 11).
+	// for this bucket, in the session (law 11).
 	FloorGrant    uint64
 	FloorReturned int64
 	// Close says that the holder has nothing left in the account and forgets

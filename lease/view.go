@@ -11,7 +11,7 @@ type CellView struct {
 	Window    int64
 	Granted   int64
 	Returned  int64
-	Spent     int64 // in this session
+	Spent     int64 // in the session
 	Unspent   int64 // Granted - Spent - Returned
 	Available int64 // of Unspent: neither held for a request nor on its way back
 	Deadline  time.Duration

@@ -209,9 +209,11 @@ func TestBounds(t *testing.T) {
 		"match: {k: " + strings.Repeat("x", 1025) + "}": "match.k: has 1025 bytes; the most is 1024",
 		"match: {" + strings.Repeat("k", 64) + ": x}":   "",
 		"match: {" + strings.Repeat("k", 65) + ": x}":   "match: must be 1 to 64 of the characters",
+
 		"match: {'': x}": "match: must be 1 to 64 of the characters",
 		"match: {ké: x}": "match: must be 1 to 64 of the characters",
 		"match: {1: x}":  "the key 1 must be a string: put it in quotes",
+
 		"match: {}, regions: " + many(64, "r%d: {}"): "",
 		"match: {}, regions: " + many(65, "r%d: {}"): "regions: 65 are listed; the most is 64",
 		"match: {}, regions: []":                     "regions: must be a mapping, not a list",

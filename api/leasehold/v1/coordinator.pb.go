@@ -859,7 +859,7 @@ type Report struct {
 	Want   int64 `protobuf:"varint,8,opt,name=want,proto3" json:"want,omitempty"`
 	Need   int64 `protobuf:"varint,9,opt,name=need,proto3" json:"need,omitempty"`
 	Close  bool  `protobuf:"varint,10,opt,name=close,proto3" json:"close,omitempty"`
-	// How much was handed back of an idle floor, in this session.
+	// How much was handed back of an idle floor, in the session.
 	FloorGrant    uint64 `protobuf:"varint,11,opt,name=floor_grant,json=floorGrant,proto3" json:"floor_grant,omitempty"`
 	FloorReturned int64  `protobuf:"varint,12,opt,name=floor_returned,json=floorReturned,proto3" json:"floor_returned,omitempty"`
 	unknownFields protoimpl.UnknownFields
