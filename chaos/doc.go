@@ -15,6 +15,6 @@
 // compares what is out there with what the newest ledger believes (census.go);
 // Ledger.Check is called after every event of a ledger.
 //
-// Run (swarm.go) plays many seeds and shrinks a failure to a short story.
+// Swarm (swarm.go) plays many seeds; Shrink makes a failure a short story.
 // Command chaos/cmd/sim is its front; docs/overshoot.md says what is proved.
 package chaos
