@@ -85,7 +85,7 @@ func (c *cluster) coordinator(etcd string, extra ...string) *node {
 }
 
 // region starts a region that knows all coordinators so far.
-func (c *cluster) region(name string) *node {
+func (c *cluster) region(name string, extra ...string) *node {
 	c.t.Helper()
 	addresses := ports(c.t, 2)
 	var coordinators []string
@@ -93,8 +93,11 @@ func (c *cluster) region(name string) *node {
 		coordinators = append(coordinators, k.grpc)
 	}
 	node := &node{grpc: addresses[0], http: addresses[1]}
-	node.process = start(c.t, "region "+name, "regional", "--region", name, "--node", name,
-		"--coordinator", strings.Join(coordinators, ","), "--listen", node.grpc, "--http", node.http, "--drain-delay", "200ms")
+	args := []string{
+		"regional", "--region", name, "--node", name, "--coordinator", strings.Join(coordinators, ","),
+		"--listen", node.grpc, "--http", node.http, "--drain-delay", "200ms",
+	}
+	node.process = start(c.t, "region "+name, append(args, extra...)...)
 	c.regions = append(c.regions, node)
 	return node
 }

@@ -57,6 +57,9 @@ func TestTheDiskIsNearlyFull(t *testing.T) {
 	require.GreaterOrEqual(t, after.Quotas[0].Spent, before.Quotas[0].Spent)
 	require.Zero(t, after.Quotas[0].Imbalance)
 	require.Zero(t, metric(k, "leasehold_store_disk_short"))
+
+	k.restart() // what was granted meanwhile is in the store too
+	l.more(t, -1, burst+tokens, "grants flow again after a restart")
 	l.judge(t, promise())
 }
 

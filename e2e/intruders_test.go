@@ -8,6 +8,7 @@ import (
 	"math"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -230,5 +231,23 @@ func TestIntrudersHarmNobody(t *testing.T) {
 	require.Zero(t, after.Quotas[0].Imbalance)
 	require.Positive(t, metric(k, "leasehold_coordinator_malformed_messages_total"))
 	eventually(t, "only the regions are connected", func() bool { return metric(k, "leasehold_coordinator_sessions") == float64(len(c.regions)) })
+	l.judge(t, promise())
+}
+
+// TestARegionOfAnotherClusterIsNotServed starts one that has the wrong address.
+func TestARegionOfAnotherClusterIsNotServed(t *testing.T) {
+	c := newCluster(t)
+	k := c.coordinator("", "--new-cluster")
+	k.ready()
+	stranger := c.region("us", "--cluster", "other")
+	r := c.region("eu")
+	r.ready()
+	eventually(t, "it says what is wrong", func() bool { return strings.Contains(stranger.log.String(), "it is of cluster") })
+	l := hammer(t, "hot", tokens, newHTTP(t, stranger.http), newHTTP(t, r.http))
+	l.more(t, 1, burst+tokens, "the other region is served")
+	require.Zero(t, l.total(0), "without a policy nothing is decided")
+	code, _ := stranger.get("/readyz")
+	require.Equal(t, http.StatusServiceUnavailable, code)
+	require.Equal(t, 1.0, metric(k, "leasehold_coordinator_sessions"))
 	l.judge(t, promise())
 }
