@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -165,4 +166,24 @@ func (n *node) get(path string) (code int, body string) {
 		return 0, err.Error()
 	}
 	return a.StatusCode, string(text)
+}
+
+// books are what a leader says of its quotas.
+type books struct {
+	Epoch  string `json:"epoch"`
+	Quotas []struct {
+		Granted   int64 `json:"granted_tokens"`
+		Spent     int64 `json:"spent_tokens"`
+		Imbalance int64 `json:"imbalance_tokens"`
+	} `json:"quotas"`
+}
+
+// books asks for them, and expects those of one quota.
+func (n *node) books() (b books) {
+	n.t.Helper()
+	code, body := n.get("/v1/status")
+	require.Equal(n.t, http.StatusOK, code, body)
+	require.NoError(n.t, json.Unmarshal([]byte(body), &b))
+	require.Len(n.t, b.Quotas, 1, body)
+	return b
 }

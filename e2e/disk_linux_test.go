@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"encoding/json"
 	"net/http"
 	"path/filepath"
 	"strconv"
@@ -61,24 +60,4 @@ func TestTheDiskIsNearlyFull(t *testing.T) {
 	k.restart() // what was granted meanwhile is in the store too
 	l.more(t, -1, burst+tokens, "grants flow again after a restart")
 	l.judge(t, promise())
-}
-
-// books are what a leader says of its quotas.
-type books struct {
-	Epoch  string `json:"epoch"`
-	Quotas []struct {
-		Granted   int64 `json:"granted_tokens"`
-		Spent     int64 `json:"spent_tokens"`
-		Imbalance int64 `json:"imbalance_tokens"`
-	} `json:"quotas"`
-}
-
-// books asks for them, and expects those of one quota.
-func (n *node) books() (b books) {
-	n.t.Helper()
-	code, body := n.get("/v1/status")
-	require.Equal(n.t, http.StatusOK, code, body)
-	require.NoError(n.t, json.Unmarshal([]byte(body), &b))
-	require.Len(n.t, b.Quotas, 1, body)
-	return b
 }
