@@ -35,6 +35,7 @@ type book struct {
 
 	revision int64 // of the stored record, 0 if there is none
 	state    bookState
+	stale    bool // tokens came back since the record was written
 	inFlight bool // a transaction is
 	dying    bool // and it deletes the record
 	queued   bool // in the ledger's queue

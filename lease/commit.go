@@ -126,6 +126,7 @@ func (l *Ledger) pack() {
 			if !b.dying {
 				r := l.record(b)
 				w.Value = r.encode()
+				b.stale = false
 			}
 			if size += len(w.Key) + len(w.Value); size > txnBytes && len(writes) > 0 {
 				break
@@ -233,7 +234,7 @@ func (l *Ledger) Failed(id uint64, err error) {
 func (l *Ledger) undo(b *book) {
 	before := b.stock()
 	pending := b.pending
-	b.pending, b.inFlight, b.dying = 0, false, false
+	b.pending, b.inFlight, b.dying, b.stale = 0, false, false, true
 	l.credit(b, pending) // as far as a policy that came meanwhile allows
 	b.publish(before)
 }

@@ -17,7 +17,7 @@ var fields = map[reflect.Type]string{
 	reflect.TypeFor[quota](): `terms removed removedAt meter window windowRev rolling slots capacity newborn books stock
 		buckets granted stranded strands`,
 	reflect.TypeFor[book](): `key quota pool rem mark window used pending chunk accounts inherits bounds closed handbacks revision
-		state inFlight dying queued hungry stash turn place`,
+		state stale inFlight dying queued hungry stash turn place`,
 	reflect.TypeFor[account](): `holder session n granted spent returned deadline reportAt echo reported toldAt toldEcho
 		untold behind warned marked markGranted markEcho markAt recalledAt ask`,
 	reflect.TypeFor[session]():       `n holder welcomed pieces ready claims opened told claimed lastSent lastAt heard answeredAt out answer`,

@@ -34,7 +34,8 @@ func (q *quota) open(window int64) bool {
 // allocate asks the allocator how much each account should have.
 func (l *Ledger) allocate(now Moment, b *book) []Target {
 	s := &l.situation
-	*s = Situation{Free: b.free() + b.chunk, Limit: b.quota.capacity, Turn: b.turn, Asks: s.Asks[:0]}
+	// What is being set aside can be granted as soon as that is durable.
+	*s = Situation{Free: b.free() + b.pending + b.chunk, Limit: b.quota.capacity, Turn: b.turn, Asks: s.Asks[:0]}
 	b.turn++
 	for i := range b.accounts {
 		a := &b.accounts[i]
@@ -138,7 +139,7 @@ func (l *Ledger) tell(now Moment, b *book, s *session, a *account, ttl time.Dura
 	s.told = max(s.told, a.n)
 	g := Grant{
 		Bucket: b.id(), Account: a.n, Granted: a.granted, TTL: ttl, Echo: a.echo,
-		Window: b.window, Pool: b.free() + b.chunk,
+		Window: b.window, Pool: b.free() + b.pending + b.chunk,
 	}
 	short := max(unmet, a.ask.Need-a.outstanding()) - g.Pool
 	if short > 0 {

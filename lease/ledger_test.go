@@ -303,3 +303,26 @@ func TestNeedIsCollectedFromIdleRegions(t *testing.T) {
 	}
 	require.True(t, admitted)
 }
+
+func TestLaw5_AnOrderlyEndForgetsNoReturn(t *testing.T) {
+	for _, orderly := range []bool{true, false} {
+		r := newRig(t, perWindow(t, 100, 24*time.Hour))
+		r.plan = exactly
+		r.join("us")
+		r.ask("us", "k", 60)
+		r.step(0)
+		require.Equal(t, lease.Admitted, r.ask("us", "k", 20).Outcome)
+		if orderly {
+			require.NoError(t, r.ledger.Report(r.moment(), r.holders["us"].Drain(r.now)))
+			r.ledger.Retire(r.moment())
+			r.settle()
+			require.True(t, r.ledger.Idle())
+			delete(r.holders, "us")
+		} else {
+			r.run(8 * time.Second) // the rest is given back, and a while later written
+		}
+		r.lead()
+		r.join("us")
+		require.Equal(t, int64(80), r.hammer(5*time.Second, "k", "us"), "orderly: %v", orderly)
+	}
+}

@@ -23,7 +23,8 @@ type Outlook struct {
 	Reset time.Duration
 	// Retry is how long until the cost could be admitted, 0 if it could be now
 	// or can never be. It is never before the earliest moment that is known
-	// here, and never before an answer of the coordinator could come.
+	// here, and never before an answer of the coordinator could come; it is that
+	// answer's time when the coordinator had what is missing, as it last told.
 	Retry time.Duration
 	// Windowed says that this is a window quota. Its Reset is the end of its
 	// window, and so is its Retry; both are 0 while the end is not known here.
@@ -51,6 +52,7 @@ func (c *Cell) Outlook(now time.Duration, cost int64, admitted bool, roundTrip t
 	o.Remaining = min(o.Limit, o.Remaining)
 	missing := max(cost, 1) - o.Remaining
 	short := !admitted && missing > 0 && cost <= o.Most
+	near := short && missing <= c.poolHeard(now, t) // the coordinator has it: it has been asked
 	if t.Windowed {
 		o.Reset = c.windowLeft(now)
 		if short && o.Reset > 0 {
@@ -61,6 +63,9 @@ func (c *Cell) Outlook(now time.Duration, cost int64, admitted bool, roundTrip t
 		if short {
 			o.Retry = max(c.retry(now, t, missing, &floor), roundTrip)
 		}
+	}
+	if near {
+		o.Retry = max(roundTrip, time.Millisecond)
 	}
 	o.Reset = max(o.Reset, o.Retry)
 	return o

@@ -63,7 +63,9 @@ func TestOutlookOfALease(t *testing.T) {
 	require.Equal(t, lease.Admitted, l.take(10))
 	o := l.cell.Outlook(l.now, 1, false, 0)
 	assert.Equal(t, lease.Outlook{Remaining: 30, Limit: 100, Most: 100, Reset: 7 * time.Second}, o)
-	assert.Equal(t, 500*time.Millisecond, l.cell.Outlook(l.now, 35, false, 0).Retry)
+	assert.Equal(t, time.Millisecond, l.cell.Outlook(l.now, 35, false, 0).Retry, "the coordinator has it: an answer away")
+	assert.Equal(t, 20*time.Millisecond, l.cell.Outlook(l.now, 90, false, 20*time.Millisecond).Retry)
+	assert.Equal(t, 6500*time.Millisecond, l.cell.Outlook(l.now, 95, false, 0).Retry, "so much is nowhere: 65 accrue")
 	assert.Equal(t, lease.Outlook{Remaining: 90, Limit: 100, Most: 100, Reset: time.Second}, l.cell.Outlook(l.now, 1, true, 0),
 		"with what the coordinator has left")
 	l.now += 5 * time.Second

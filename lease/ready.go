@@ -89,7 +89,7 @@ func (l *Ledger) Tick(now Moment) {
 	l.tidyCluster(now)
 	l.dropOrphans(now)
 	l.sweep(now, sweepStep)
-	l.forgetHolders(1)
+	l.forgetHolders(16)
 }
 
 // sweepStep is how many books one Tick sweeps.
@@ -115,6 +115,11 @@ func (l *Ledger) sweep(now Moment, n int) {
 		l.closeEmpty(b)
 		b.quota.strands += l.stranded(b)
 		if !l.born(now, b) && !l.overdue(now, b) {
+			// Refill makes up for what a crash forgets of a token bucket, but in
+			// a window nothing does.
+			if b.quota.terms.Windowed && b.idle() && b.unsaved() && l.granting(now) {
+				l.save(b)
+			}
 			continue
 		}
 		if b.revision == 0 {
@@ -152,22 +157,37 @@ func (l *Ledger) overdue(now Moment, b *book) bool {
 	return b.quota.removed && now.Mono >= b.quota.removedAt && !b.queued && !b.hungry
 }
 
-// Retire stops granting for an orderly end. The chunks are written back by the
-// transactions of the next Ready; when they are committed, the leader resigns.
+// Retire stops granting for an orderly end. The chunks, and what came back since
+// the records were written, are written by the transactions of the next Ready;
+// when they are committed, the leader resigns.
 func (l *Ledger) Retire(now Moment) {
 	l.retiring = true
 	for _, b := range l.order {
-		if b.state != bookOpen || b.inFlight || b.chunk == 0 {
-			continue
+		if b.state == bookOpen && !b.inFlight && b.unsaved() {
+			l.settle(now, b)
+			l.save(b)
 		}
-		l.settle(now, b)
-		before := b.stock()
-		chunk := b.chunk
-		b.chunk = 0
-		l.credit(b, chunk)
-		b.publish(before)
-		l.store(b)
 	}
+}
+
+// unsaved says that a leader who began with the record would know of less than
+// there is: of what was set aside and not granted, or of what came back.
+func (b *book) unsaved() bool { return b.chunk > 0 || b.stale }
+
+// save puts the chunk back into the pool and has the record written.
+func (l *Ledger) save(b *book) {
+	before := b.stock()
+	chunk := b.chunk
+	b.chunk = 0
+	l.credit(b, chunk)
+	b.publish(before)
+	l.store(b)
+}
+
+// idle says that nobody has anything of a book that is not as if it had never
+// been used.
+func (b *book) idle() bool {
+	return b.revision != 0 && len(b.accounts) == 0 && !b.queued && !b.hungry
 }
 
 // Idle says that no transaction is in flight or waiting.

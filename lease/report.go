@@ -136,6 +136,7 @@ func (l *Ledger) merge(b *book, a *account, spent, returned int64) bool {
 // credit puts returned tokens back into the pool. What a lower limit no longer
 // allows is destroyed: granted again, it would outlive the longest lease (law 12).
 func (l *Ledger) credit(b *book, tokens int64) {
+	b.stale = b.stale || tokens > 0
 	if !b.quota.terms.Windowed {
 		if mutated("returns into the chunk") {
 			b.chunk += tokens

@@ -84,7 +84,7 @@ func (w *stateWriter) book(l *Ledger, b *book) {
 	w.int(b.pool, b.used, b.pending, b.chunk, b.inherits, b.revision)
 	w.window(b.window)
 	w.uint(uint64(b.state))
-	w.bits(b.inFlight, b.dying, b.queued, b.hungry)
+	w.bits(b.inFlight, b.dying, b.queued, b.hungry, b.stale)
 	w.refill(l, b)
 	w.count(len(b.accounts))
 	for i := range b.accounts {

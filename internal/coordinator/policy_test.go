@@ -44,7 +44,7 @@ func TestANewPolicyReachesEveryHolder(t *testing.T) {
 	assert.Equal(t, uint64(2), again.welcome.PolicyRevision)
 	assert.Contains(t, string(again.welcome.Policy), "tokens: 500")
 	again.hello().want("k", 10)
-	assert.Contains(t, n.log.String(), "limit cut")
+	eventually(t, "the change is logged", func() bool { return strings.Contains(n.log.String(), "limit cut") })
 	assert.Equal(t, "2", n.metric("leasehold_policy_revision"))
 
 	require.NoError(t, os.WriteFile(path, []byte(testPolicy), 0o600))
