@@ -81,6 +81,14 @@ func runDemo(cmd *cobra.Command, o demo.Options, asJSON bool) error {
 	broken := make(chan os.Signal, 1)
 	signal.Notify(broken, syscall.SIGPIPE)
 	defer signal.Stop(broken)
+	if o.DataDir == "" {
+		scratch, err := os.MkdirTemp("", "leasehold-demo-")
+		if err != nil {
+			return err
+		}
+		o.Scratch = scratch
+		defer os.RemoveAll(o.Scratch)
+	}
 	ctx, stop := UntilSignal(cmd.Context(), func(code int) {
 		demo.Abandon(o)
 		os.Exit(code)

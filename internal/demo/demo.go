@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"os"
 	"sync"
 	"time"
 
@@ -152,8 +153,12 @@ func (d *demo) snapshot() snapshot {
 	return v
 }
 
-// Abandon leaves the terminal as it was found, for a process that ends at once.
+// Abandon leaves the terminal and the disk as they were found, for a process that
+// ends at once.
 func Abandon(o Options) {
+	if o.DataDir == "" && o.Scratch != "" {
+		_ = os.RemoveAll(o.Scratch) // nobody is left to be told
+	}
 	if o.Terminal && !o.Quiet {
 		_, _ = io.WriteString(o.Out, showCursor) // nobody is left to be told
 	}

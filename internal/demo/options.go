@@ -19,6 +19,9 @@ type Options struct {
 	// DataDir keeps the coordinator's records; "" is a temporary directory that
 	// is removed at the end.
 	DataDir string
+	// Scratch is an empty directory to use in place of a temporary one that the
+	// demo would make; it is removed at the end, also by Abandon.
+	Scratch string
 	// Policy is a policy file's content, PolicyName its name; nil is the sample.
 	Policy     []byte
 	PolicyName string

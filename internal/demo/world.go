@@ -61,7 +61,9 @@ func open(ctx context.Context, p *plan, log *slog.Logger) (_ *world, err error) 
 	w.stopClock = stop
 	w.running.Go(func() { w.clock.Run(clockCtx) })
 	if w.dir == "" {
-		w.temporary = true
+		w.temporary, w.dir = true, p.Scratch
+	}
+	if w.dir == "" {
 		if w.dir, err = os.MkdirTemp("", "leasehold-demo-"); err != nil {
 			return nil, err
 		}
