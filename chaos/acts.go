@@ -119,7 +119,7 @@ func (w *World) breakStream(r *region) bool {
 // changePolicy has the leader write a policy.
 func (w *World) changePolicy(policy int) bool {
 	c := w.newest
-	if c == nil || c.ledger == nil || policy == w.wanted || w.lost {
+	if c == nil || c.ledger == nil || c.paused > 0 || policy == w.wanted || w.lost {
 		return false
 	}
 	next := c.policy.Replace(w.policyBytes(policy))

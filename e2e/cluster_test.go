@@ -104,10 +104,10 @@ func (c *cluster) region(name string, extra ...string) *node {
 }
 
 // small starts one coordinator and three regions, and waits until all lease.
-func small(t *testing.T) *cluster {
+func small(t *testing.T, extra ...string) *cluster {
 	t.Helper()
 	c := newCluster(t)
-	c.coordinator("", "--new-cluster")
+	c.coordinator("", append([]string{"--new-cluster"}, extra...)...)
 	c.allRegions()
 	return c
 }
