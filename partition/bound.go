@@ -4,13 +4,7 @@
 // The package is pure.
 package partition
 
-import (
-	"time"
-
-	"github.com/a1009580/leasehold/bucket"
-	"github.com/a1009580/leasehold/lease"
-	"github.com/a1009580/leasehold/policy"
-)
+import "github.com/a1009580/leasehold/policy"
 
 // Bound is the most, in tokens, by which what all regions together admit can
 // exceed the promise of a quota in any interval, whatever fails.
@@ -34,22 +28,4 @@ func Of(q *policy.Quota) Bound {
 	case policy.LocalFallback, policy.FailOpen:
 	}
 	return Bound{Unbounded: true}
-}
-
-// Promise returns how many tokens all regions together may admit in an
-// interval of length d: B + (1+ρ)·r·d for a token bucket, rounded down, and Q
-// for one window of a window quota. It saturates at bucket.MaxTokens above B.
-func Promise(l policy.Limit, ρ lease.Drift, d time.Duration) int64 {
-	if l.Algorithm != policy.TokenBucket {
-		return l.Tokens
-	}
-	const million = 1_000_000
-	fast := bucket.Rate{Tokens: bucket.Scale(l.Tokens, million+int64(ρ), million), Per: l.Per}
-	if l.Tokens < bucket.MaxTokens/(million+int64(ρ)) { // exact: a millionth of a token counts
-		fast = bucket.Rate{Tokens: l.Tokens * (million + int64(ρ)), Per: l.Per}
-		n, _ := fast.Accrue(d, 0, bucket.MaxTokens)
-		return l.Burst + n/million
-	}
-	n, _ := fast.Accrue(d, 0, bucket.MaxTokens)
-	return l.Burst + n
 }
