@@ -30,7 +30,31 @@ type Terms struct {
 	// region may have. FloorTTL is the length of a floor's lease.
 	Floors   []FloorTerms
 	FloorTTL time.Duration
+	// Unreserved is what a holder that is cut off may spend beyond its lease;
+	// the exact modes have none.
+	Unreserved Unreserved
 }
+
+// Unreserved is what the two modes that trade exactness for availability let a
+// holder spend of each bucket while it is cut off, beside what it was leased:
+// Burst at once and Rate from then on, counted anew in each cut. It is taken
+// from nothing, so that a cut of length D adds Burst + (1+ρ)·Rate·min(D, For)
+// to the promise, for each holder.
+//
+// The zero Unreserved allows nothing.
+type Unreserved struct {
+	Rate  bucket.Rate
+	Burst int64
+	// For is how long after its cut began a holder may do so; 0 is as long as
+	// the cut lasts.
+	For time.Duration
+	// Unbounded lets everything pass, for as long as the cut lasts. It comes
+	// from the literal word in a policy and from nowhere else (law 15).
+	Unbounded bool
+}
+
+// Allows says whether anything at all is allowed.
+func (u *Unreserved) Allows() bool { return u.Unbounded || u.Burst > 0 }
 
 // RegionTerms is a region's standing among the others of one quota.
 type RegionTerms struct {
