@@ -22,6 +22,7 @@ func (h *Holder) Clone() *Holder {
 		dropped: slices.Clone(h.dropped), closed: h.closed,
 	}
 	c.live.Store(h.live.Load())
+	c.wall.Store(h.wall.Load())
 	c.urgent.Store(h.urgent.Load())
 	k := holderCopier{
 		owner: c, cells: make(map[*Cell]*Cell, len(h.cells)), quotas: make(map[*holding]*holding, len(h.names)),

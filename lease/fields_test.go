@@ -36,7 +36,7 @@ var fields = map[reflect.Type]string{
 	reflect.TypeFor[Books]():         `Initial Refilled Spent Destroyed`,
 	reflect.TypeFor[Stock]():         `Pool Chunk Outstanding`,
 	reflect.TypeFor[bound]():         `Holder Tokens`,
-	reflect.TypeFor[Holder](): `cfg cluster seenEpoch seenRevision policy drift interval roundTrip session live lastOut
+	reflect.TypeFor[Holder](): `cfg cluster seenEpoch seenRevision policy drift interval roundTrip wall session live lastOut
 		quotas names cells cursor bornMu born seq touched urgent dropped closed`,
 	reflect.TypeFor[holding]():    `terms floor cells count full credited returned max`,
 	reflect.TypeFor[floorLease](): `slot grant rate burst start deadline`,
@@ -53,7 +53,7 @@ var fields = map[reflect.Type]string{
 	reflect.TypeFor[Hello]():        `Session Cluster Holder SeenEpoch SeenRevision PolicyRevision Piece Last Claims Floors`,
 	reflect.TypeFor[ReportBatch]():  `Session Sent Reports Goodbye`,
 	reflect.TypeFor[Report]():       `Bucket Account Spent Returned GrantSeen EchoSeen Ask FloorGrant FloorReturned Close`,
-	reflect.TypeFor[GrantBatch]():   `Session Echo PolicyRevision StoreRevision Grants Recalls Floors`,
+	reflect.TypeFor[GrantBatch]():   `Session Echo PolicyRevision StoreRevision Wall Grants Recalls Floors`,
 	reflect.TypeFor[Grant]():        `Bucket Account Granted TTL Echo Window Pool Wait Closed`,
 	reflect.TypeFor[Recall]():       `Bucket Account Keep FloorGrant FloorSeen`,
 	reflect.TypeFor[FloorGrant]():   `Quota Slot Grant Tokens Burst TTL Echo`,

@@ -64,6 +64,9 @@ type Holder struct {
 	drift        Drift
 	interval     time.Duration
 	roundTrip    time.Duration
+	// wall is how far the coordinators' wall clock is ahead of ours, in Unix
+	// nanoseconds, as of their last message; 0 is not known.
+	wall atomic.Int64
 
 	session Session
 	live    atomic.Bool // the session is open and its Hello is sent

@@ -112,9 +112,13 @@ type GrantBatch struct {
 	Echo           time.Duration
 	PolicyRevision uint64
 	StoreRevision  int64
-	Grants         []Grant
-	Recalls        []Recall
-	Floors         []FloorGrant
+	// Wall is the coordinator's wall clock when this batch was made, in Unix
+	// nanoseconds. A holder that is cut off carries it on by its own monotonic
+	// clock to tell the windows apart (law 5).
+	Wall    int64
+	Grants  []Grant
+	Recalls []Recall
+	Floors  []FloorGrant
 }
 
 // Grant tells a holder how much it was granted in an account, absolutely.

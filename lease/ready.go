@@ -40,13 +40,13 @@ func (l *Ledger) Ready(now Moment) Ready {
 	l.ready = Ready{}
 	r.Loads, l.loads = l.loads, nil
 	r.Txns, l.txns = l.txns, nil
-	r.Batches = l.batches()
+	r.Batches = l.batches(now)
 	r.Halt = l.halted
 	return r
 }
 
 // batches takes what is to be sent, in the order of the sessions.
-func (l *Ledger) batches() []GrantBatch {
+func (l *Ledger) batches(now Moment) []GrantBatch {
 	var numbers []uint64
 	for n, s := range l.sessions {
 		if s.answer || len(s.out.Grants)+len(s.out.Recalls)+len(s.out.Floors) > 0 {
@@ -63,6 +63,7 @@ func (l *Ledger) batches() []GrantBatch {
 		b := s.out
 		b.Session = Session{Epoch: l.epoch, N: n}
 		b.Echo, b.PolicyRevision, b.StoreRevision = s.lastSent, l.policy.Revision, l.revision
+		b.Wall = now.Wall.UnixNano()
 		s.out, s.answer = GrantBatch{}, false
 		out = append(out, b)
 	}

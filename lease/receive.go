@@ -16,6 +16,9 @@ func (h *Holder) Grants(now time.Duration, b GrantBatch) error {
 	if b.Echo > 0 && b.Echo <= now {
 		h.measure(now - b.Echo)
 	}
+	if b.Wall > 0 {
+		h.wall.Store(b.Wall - int64(now))
+	}
 	h.see(b.Session.Epoch, b.StoreRevision)
 	for i := range b.Grants {
 		h.grant(now, &b.Grants[i])
@@ -35,6 +38,14 @@ func (h *Holder) measure(d time.Duration) {
 		h.roundTrip = d
 	}
 	h.roundTrip += (d - h.roundTrip) / 8
+}
+
+// wallAt is the coordinators' wall clock at a moment of ours, as far as it is
+// known: a message is older by the way it took, and since then clocks ran apart
+// within the drift.
+func (h *Holder) wallAt(now time.Duration) (wall time.Time, known bool) {
+	ahead := h.wall.Load()
+	return time.Unix(0, ahead+int64(now)), ahead != 0
 }
 
 // find returns the cell of a bucket if the holder still has one.

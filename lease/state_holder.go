@@ -21,7 +21,7 @@ func (h *Holder) AppendState(dst []byte, f Frame) []byte {
 	w.since(now, h.lastOut, heartbeat)
 	if !f.Plain {
 		w.bits(h.urgent.Load())
-		w.int(int64(h.roundTrip))
+		w.int(int64(h.roundTrip), h.wall.Load())
 	}
 	w.count(len(h.dropped))
 	for i := range h.dropped {

@@ -990,8 +990,10 @@ type GrantBatch struct {
 	Grants         []*Grant               `protobuf:"bytes,5,rep,name=grants,proto3" json:"grants,omitempty"`
 	Recalls        []*Recall              `protobuf:"bytes,6,rep,name=recalls,proto3" json:"recalls,omitempty"`
 	Floors         []*FloorGrant          `protobuf:"bytes,7,rep,name=floors,proto3" json:"floors,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// The coordinator's wall clock, in Unix nanoseconds.
+	Wall          int64 `protobuf:"varint,8,opt,name=wall,proto3" json:"wall,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GrantBatch) Reset() {
@@ -1071,6 +1073,13 @@ func (x *GrantBatch) GetFloors() []*FloorGrant {
 		return x.Floors
 	}
 	return nil
+}
+
+func (x *GrantBatch) GetWall() int64 {
+	if x != nil {
+		return x.Wall
+	}
+	return 0
 }
 
 // Grant tells how much was granted in an account, absolutely.
@@ -1435,7 +1444,7 @@ const file_leasehold_v1_coordinator_proto_rawDesc = "" +
 	" \x01(\bR\x05close\x12\x1f\n" +
 	"\vfloor_grant\x18\v \x01(\x04R\n" +
 	"floorGrant\x12%\n" +
-	"\x0efloor_returned\x18\f \x01(\x03R\rfloorReturned\"\xb0\x02\n" +
+	"\x0efloor_returned\x18\f \x01(\x03R\rfloorReturned\"\xc4\x02\n" +
 	"\n" +
 	"GrantBatch\x12/\n" +
 	"\asession\x18\x01 \x01(\v2\x15.leasehold.v1.SessionR\asession\x12\x12\n" +
@@ -1444,7 +1453,8 @@ const file_leasehold_v1_coordinator_proto_rawDesc = "" +
 	"\x0estore_revision\x18\x04 \x01(\x03R\rstoreRevision\x12+\n" +
 	"\x06grants\x18\x05 \x03(\v2\x13.leasehold.v1.GrantR\x06grants\x12.\n" +
 	"\arecalls\x18\x06 \x03(\v2\x14.leasehold.v1.RecallR\arecalls\x120\n" +
-	"\x06floors\x18\a \x03(\v2\x18.leasehold.v1.FloorGrantR\x06floors\"\xe9\x01\n" +
+	"\x06floors\x18\a \x03(\v2\x18.leasehold.v1.FloorGrantR\x06floors\x12\x12\n" +
+	"\x04wall\x18\b \x01(\x03R\x04wall\"\xe9\x01\n" +
 	"\x05Grant\x12.\n" +
 	"\x06bucket\x18\x01 \x01(\v2\x16.leasehold.v1.BucketIdR\x06bucket\x12\x18\n" +
 	"\aaccount\x18\x02 \x01(\x04R\aaccount\x12\x18\n" +
