@@ -29,6 +29,9 @@ type Outlook struct {
 	// Windowed says that this is a window quota. Its Reset is the end of its
 	// window, and so is its Retry; both are 0 while the end is not known here.
 	Windowed bool
+	// Known says that the coordinator told something of the bucket that still
+	// stands. Else the bucket may be full, and Retry takes it to be empty.
+	Known bool
 }
 
 // Outlook looks at a cell on behalf of a request of a cost, 0 asking for 1, that
@@ -42,8 +45,13 @@ func (c *Cell) Outlook(now time.Duration, cost int64, admitted bool, roundTrip t
 		o.Limit = t.Tokens
 	}
 	floor := c.floorNow(now)
-	if l := c.lease.Load(); l != nil && now < time.Duration(l.deadline.Load()) {
-		o.Remaining = max(0, l.available.Load())
+	o.Known = c.answered.Load() && !c.windowOver(now)
+	if l := c.lease.Load(); l != nil {
+		if now < time.Duration(l.deadline.Load()) {
+			o.Remaining = max(0, l.available.Load())
+		} else {
+			o.Known = false
+		}
 	}
 	o.Remaining += max(0, floor.Level)
 	if admitted {

@@ -62,11 +62,11 @@ func TestOutlookOfALease(t *testing.T) {
 	l.grant(lease.Grant{Granted: 40, TTL: 5 * time.Second, Pool: 60})
 	require.Equal(t, lease.Admitted, l.take(10))
 	o := l.cell.Outlook(l.now, 1, false, 0)
-	assert.Equal(t, lease.Outlook{Remaining: 30, Limit: 100, Most: 100, Reset: 7 * time.Second}, o)
+	assert.Equal(t, lease.Outlook{Remaining: 30, Limit: 100, Most: 100, Reset: 7 * time.Second, Known: true}, o)
 	assert.Equal(t, time.Millisecond, l.cell.Outlook(l.now, 35, false, 0).Retry, "the coordinator has it: an answer away")
 	assert.Equal(t, 20*time.Millisecond, l.cell.Outlook(l.now, 90, false, 20*time.Millisecond).Retry)
 	assert.Equal(t, 6500*time.Millisecond, l.cell.Outlook(l.now, 95, false, 0).Retry, "so much is nowhere: 65 accrue")
-	assert.Equal(t, lease.Outlook{Remaining: 90, Limit: 100, Most: 100, Reset: time.Second}, l.cell.Outlook(l.now, 1, true, 0),
+	assert.Equal(t, lease.Outlook{Remaining: 90, Limit: 100, Most: 100, Reset: time.Second, Known: true}, l.cell.Outlook(l.now, 1, true, 0),
 		"with what the coordinator has left")
 	l.now += 5 * time.Second
 	assert.Zero(t, l.cell.Outlook(l.now, 1, false, 0).Remaining, "it ran out")
@@ -123,7 +123,7 @@ func TestOutlookOfAWindow(t *testing.T) {
 	l := newLooker(t, lease.Terms{Quota: "q", Tokens: 20, Windowed: true, Windows: windows, TTL: 5 * time.Second})
 	assert.Equal(t, lease.Outlook{Limit: 20, Most: 20, Windowed: true}, l.cell.Outlook(l.now, 1, false, 0), "its end is not known")
 	l.grant(lease.Grant{Granted: 1, TTL: 40 * time.Second})
-	assert.Equal(t, lease.Outlook{Remaining: 1, Limit: 20, Most: 20, Windowed: true, Reset: 40 * time.Second}, l.cell.Outlook(l.now, 1, false, 0))
+	assert.Equal(t, lease.Outlook{Remaining: 1, Limit: 20, Most: 20, Windowed: true, Reset: 40 * time.Second, Known: true}, l.cell.Outlook(l.now, 1, false, 0))
 	require.Equal(t, lease.Admitted, l.take(1))
 	l.now += 10 * time.Second
 	o := l.cell.Outlook(l.now, 1, false, 0)

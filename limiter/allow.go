@@ -21,25 +21,33 @@ func (l *Limiter) Allow(ctx context.Context, req Request) (Decision, error) {
 // It answers from memory, unless a bucket is not known here yet: then it waits
 // for the first lease, at most Options.ColdWait and not after ctx has ended.
 func (l *Limiter) AllowN(ctx context.Context, req Request, n int64) (Decision, error) {
-	if err := ctx.Err(); err != nil {
-		return Decision{}, err
-	}
-	if n < 0 {
-		return Decision{}, ErrNegativeCost
-	}
 	s := l.scratch.Get().(*scratch) //nolint:errcheck // the pool holds nothing else
 	defer l.release(s)
+	d, _, err := l.decide(ctx, req, n, s)
+	return d, err
+}
+
+// decide is AllowN in a scratch, and tells the verdict behind the decision: it
+// means nothing when no quota has a bucket for the request.
+func (l *Limiter) decide(ctx context.Context, req Request, n int64, s *scratch) (Decision, lease.Verdict, error) {
+	if err := ctx.Err(); err != nil {
+		return Decision{}, lease.Verdict{}, err
+	}
+	if n < 0 {
+		return Decision{}, lease.Verdict{}, ErrNegativeCost
+	}
 	if err := l.match(req.Domain, req.Descriptor, s); err != nil {
-		return Decision{}, err
+		return Decision{}, lease.Verdict{}, err
 	}
 	if len(s.cells) == 0 {
-		return s.free(), nil
+		return s.free(), lease.Verdict{}, nil
 	}
 	v, err := l.take(ctx, req, s, n)
 	if err != nil {
-		return Decision{}, err
+		return Decision{}, v, err
 	}
-	return l.answer(&s.matched, v, n), nil
+	d := l.answer(&s.matched, &v, n)
+	return d, v, nil
 }
 
 // free decides when no quota has a bucket for the request.
@@ -106,7 +114,7 @@ func (l *Limiter) awaitFirst(ctx context.Context, cells []*lease.Cell, n int64, 
 }
 
 // answer tells a verdict to the user, and counts it.
-func (l *Limiter) answer(m *matched, v lease.Verdict, n int64) Decision {
+func (l *Limiter) answer(m *matched, v *lease.Verdict, n int64) Decision {
 	roundTrip := time.Duration(l.roundTrip.Load())
 	if v.Outcome == lease.Admitted {
 		for _, q := range m.quotas {
@@ -121,33 +129,51 @@ func (l *Limiter) answer(m *matched, v lease.Verdict, n int64) Decision {
 	return l.deny(m, v, n, roundTrip)
 }
 
-// deny says why a request was not admitted, and when to try again.
-func (l *Limiter) deny(m *matched, v lease.Verdict, n int64, roundTrip time.Duration) Decision {
-	d := Decision{Reason: l.reason(v.Outcome)}
-	view := l.view(m, v, v.Cell, n, roundTrip)
-	switch {
-	case d.Reason == Impossible:
-		d.Most = view.Most
-	case !l.welcomed.Load():
-		// There is neither a lease nor a floor, and nothing accrues here.
-		d.RetryAfter = coldRetry
-	case v.Outcome == lease.Cold:
-		// Nothing is known of the bucket: it may be full. What is known is how
-		// soon one may hear of it, if the floor is not there sooner.
-		d.RetryAfter = max(min(view.Retry, coldRetry), roundTrip, leastRetry)
-	default:
-		// All cells must admit it: the one that takes longest decides.
-		for i := range m.cells {
-			if o := l.view(m, v, i, n, roundTrip); o.Retry > view.Retry {
-				v.Cell, view = i, o
+// deny says why a request was not admitted, and when to try again. All quotas
+// must admit it: one that never can decides, else the one that takes longest.
+func (l *Limiter) deny(m *matched, v *lease.Verdict, n int64, roundTrip time.Duration) Decision {
+	cell, outcome := v.Cell, v.Outcome
+	view := l.view(m, v, cell, n, roundTrip)
+	wait := l.wait(&view, roundTrip)
+	for i := range m.cells {
+		if outcome == lease.Impossible || outcome == lease.Invalid {
+			break
+		}
+		o := l.view(m, v, i, n, roundTrip)
+		switch w := l.wait(&o, roundTrip); {
+		case n > o.Most:
+			cell, outcome, view = i, lease.Impossible, o
+		case o.Retry > 0 && w > wait:
+			cell, outcome, view, wait = i, lease.Cold, o, w
+			if o.Known {
+				outcome = lease.Exhausted
 			}
 		}
-		d.RetryAfter = max(view.Retry, roundTrip, leastRetry)
 	}
-	q := m.quotas[v.Cell]
+	d := Decision{Reason: l.reason(outcome), RetryAfter: wait}
+	if d.Reason == Impossible {
+		d.RetryAfter, d.Most = 0, view.Most
+	}
+	q := m.quotas[cell]
 	q.tally.add(countOf(d.Reason))
 	d.Quota, d.Limit, d.Remaining, d.Reset = q.ID, view.Limit, view.Remaining, max(view.Reset, d.RetryAfter)
 	return d
+}
+
+// wait is how long a quota that has too little keeps a request from being
+// admitted, as far as is known here.
+func (l *Limiter) wait(o *lease.Outlook, roundTrip time.Duration) time.Duration {
+	switch {
+	case !l.welcomed.Load():
+		// There is neither a lease nor a floor, and nothing accrues here.
+		return coldRetry
+	case !o.Known:
+		// The bucket may be full. What is known is how soon one may hear of it,
+		// if the floor is not there sooner.
+		return max(min(o.Retry, coldRetry), roundTrip, leastRetry)
+	default:
+		return max(o.Retry, roundTrip, leastRetry)
+	}
 }
 
 // coldRetry is when to ask again about a bucket of which nothing is known here:
@@ -159,7 +185,7 @@ const leastRetry = time.Millisecond
 
 // view looks at one of the cells. Of a window whose end no grant told yet, the
 // clock of the wall tells it.
-func (l *Limiter) view(m *matched, v lease.Verdict, i int, n int64, roundTrip time.Duration) lease.Outlook {
+func (l *Limiter) view(m *matched, v *lease.Verdict, i int, n int64, roundTrip time.Duration) lease.Outlook {
 	admitted := v.Outcome == lease.Admitted
 	view := m.cells[i].Outlook(v.At, n, admitted, roundTrip)
 	if view.Windowed && view.Reset == 0 {

@@ -64,6 +64,6 @@ func (l *Limiter) allowWarm(ctx context.Context, item *Item, to *Result) bool {
 	if v.Outcome == lease.Forgotten || v.Outcome == lease.Cold && l.opts.ColdWait > 0 && l.holder.Connected() {
 		return false
 	}
-	to.Decision = l.answer(&s.matched, v, item.N)
+	to.Decision = l.answer(&s.matched, &v, item.N)
 	return true
 }

@@ -88,7 +88,7 @@ func (h *Handle) allowAnew(n int64) bool {
 		if v.Outcome == lease.Forgotten {
 			continue
 		}
-		return h.l.answer(&m.matched, v, n).Allowed
+		return h.l.answer(&m.matched, &v, n).Allowed
 	}
 	return false
 }
