@@ -1,27 +1,65 @@
 package partition_test
 
 import (
+	"math"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/a1009580/leasehold/lease"
 	"github.com/a1009580/leasehold/partition"
 	"github.com/a1009580/leasehold/policy"
 )
 
+// quota parses a policy of one quota, given as the rest of a {mapping} after its match.
+func quota(t testing.TB, rest string) *policy.Quota {
+	t.Helper()
+	const head = "apiVersion: leasehold/v1\ndomain: api\nquotas:\n"
+	set, err := policy.Parse("p", []byte(head+"  - {name: q, match: {}, "+rest+"}\n"))
+	require.NoError(t, err)
+	return set.Quota("api/q")
+}
+
+func texts(r partition.Result) string {
+	var lines []string
+	for i := range r.Lines {
+		lines = append(lines, r.Lines[i].Text())
+	}
+	return strings.Join(lines, "\n")
+}
+
+func TestTheWorkedExample(t *testing.T) {
+	q := quota(t, "limit: {tokens: 1000, per: 1s}, partition: {mode: local_fallback, rate: {tokens: 50, per: 1s}, burst: 100, for: 10m}")
+	r := partition.Bound(q, lease.DefaultDrift, []partition.Cut{
+		{Region: "eu", Holders: 2, For: 10 * time.Minute},
+		{Region: "ap", Holders: 1, For: time.Minute, Count: 3},
+	})
+	require.Equal(t, "eu: 2 holders x (100 + 1.001 x 50/s x 600 s) = 60260\nap: 3 cuts x (100 + 1.001 x 50/s x 60 s) = 9309", texts(r))
+	require.Equal(t, int64(69569), r.Tokens)
+	require.Equal(t, 10*time.Minute, r.Span)
+	require.Equal(t, int64(1000+600600), r.Allowed)
+	require.InDelta(t, 100*69569.0/601600, r.Percent(), 1e-9)
+	require.False(t, r.Exact || r.Unbounded || r.Saturated)
+}
+
 func TestTheExactModesAddNothing(t *testing.T) {
-	for _, m := range []policy.Mode{policy.FailClosed, policy.LocalFloor} {
-		q := policy.Quota{Limit: policy.Limit{Tokens: 10, Per: time.Second, Burst: 10}, Partition: policy.Partition{Mode: m}}
-		require.Equal(t, partition.Bound{}, partition.Of(&q))
+	for _, mode := range []string{"fail_closed", "local_floor"} {
+		q := quota(t, "limit: {tokens: 10, per: 1s}, partition: {mode: "+mode+"}, regions: {eu: {nodes: 3}}")
+		r := partition.Bound(q, lease.DefaultDrift, []partition.Cut{{Region: "eu", Holders: 3, For: time.Hour, Count: 9}})
+		require.Equal(t, partition.Result{Exact: true, Allowed: 10}, r)
 	}
 }
 
 func TestWhatHasNoBoundIsNotCalledHarmless(t *testing.T) {
-	for _, m := range []policy.Mode{policy.LocalFallback, policy.FailOpen, 99} {
-		q := policy.Quota{Partition: policy.Partition{Mode: m}}
-		require.True(t, partition.Of(&q).Unbounded)
+	free := quota(t, "limit: {tokens: unbounded}")
+	unknown := &policy.Quota{Limit: policy.Limit{Tokens: 1, Per: 1, Burst: 1}, Partition: policy.Partition{Mode: 99}}
+	for _, q := range []*policy.Quota{free, unknown} {
+		r := partition.Bound(q, lease.DefaultDrift, nil)
+		require.True(t, r.Unbounded)
+		require.False(t, r.Exact)
+		require.Equal(t, int64(math.MaxInt64), r.Tokens)
+		require.True(t, math.IsInf(r.Percent(), 1))
 	}
-	q := policy.Quota{Limit: policy.Limit{Unbounded: true}}
-	require.True(t, partition.Of(&q).Unbounded)
 }

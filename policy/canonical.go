@@ -48,6 +48,7 @@ func (q *Quota) appendCanonical(b []byte) []byte {
 		}
 		b = fmt.Appendf(b, ", floor_lease: %v", q.Partition.FloorLease)
 	}
+	b = q.Partition.appendUnreserved(b)
 	b = append(b, "}\n    regions: {"...)
 	for i, r := range q.Regions {
 		b = fmt.Appendf(b, "%s%s: {weight: %d, nodes: %d", comma(i), literal(r.Name), r.Weight, r.Nodes)
@@ -60,6 +61,21 @@ func (q *Quota) appendCanonical(b []byte) []byte {
 		b = append(b, '}')
 	}
 	return fmt.Appendf(b, "}\n    max_keys: %d\n", q.MaxKeys)
+}
+
+func (p *Partition) appendUnreserved(b []byte) []byte {
+	name := map[Mode]string{LocalFallback: "rate", FailOpen: "ceiling"}[p.Mode]
+	switch {
+	case name == "":
+		return b
+	case p.Unbounded:
+		return fmt.Appendf(b, ", %s: %s", name, unbounded)
+	}
+	b = fmt.Appendf(b, ", %s: {tokens: %d, per: %v}, burst: %d", name, p.Rate.Tokens, p.Rate.Per, p.Burst)
+	if p.For > 0 {
+		b = fmt.Appendf(b, ", for: %v", p.For)
+	}
+	return b
 }
 
 func (l Limit) appendCanonical(b []byte) []byte {

@@ -15,7 +15,7 @@ func (r *diff) quota(a, b *Quota) {
 	}
 	r.field(a.ID, "lease ttl", a.Lease.TTL, b.Lease.TTL)
 	r.field(a.ID, "lease size", leaseSize(a.Lease), leaseSize(b.Lease))
-	r.field(a.ID, "partition mode", a.Partition.Mode, b.Partition.Mode)
+	r.mode(a.ID, &a.Partition, &b.Partition)
 	r.field(a.ID, "floor", a.Partition.Floor, b.Partition.Floor)
 	if a.Partition.Mode == b.Partition.Mode {
 		r.field(a.ID, "floor lease", a.Partition.FloorLease, b.Partition.FloorLease)
@@ -32,6 +32,23 @@ func (r *diff) quota(a, b *Quota) {
 		if _, ok := a.Region(y.Name); !ok {
 			r.add(Changed, a.ID, "region %s listed (%v)", y.Name, y)
 		}
+	}
+}
+
+// mode reports a change of the failure mode, or of what it lets a cut-off holder spend.
+func (r *diff) mode(id string, a, b *Partition) {
+	was, is := a.adds(), b.adds()
+	bound := ""
+	if was != is {
+		bound = fmt.Sprintf("the bound changes from %s to %s", was, is)
+	}
+	switch {
+	case a.Mode != b.Mode && bound != "":
+		r.add(Changed, id, "partition mode changed from %v to %v; %s", a.Mode, b.Mode, bound)
+	case a.Mode != b.Mode:
+		r.add(Changed, id, "partition mode changed from %v to %v", a.Mode, b.Mode)
+	case bound != "":
+		r.add(Changed, id, "mode %v: %s", b.Mode, bound)
 	}
 }
 

@@ -1,8 +1,9 @@
 package policy
 
 import (
-	"slices"
 	"time"
+
+	"github.com/a1009580/leasehold/bucket"
 )
 
 // Partition says what a region does while it is cut off from the coordinator.
@@ -17,6 +18,18 @@ type Partition struct {
 	FloorTokens int64         // of each listed region, for each Limit.Per: Floor of Limit.Tokens, rounded down
 	FloorBurst  int64         // of each listed region: Floor of Limit.Burst, rounded down
 	FloorLease  time.Duration // how long a floor is owned, 10s to 24h, default 10m; 0 without floors
+
+	// Rate and Burst are what one holder, that is one regional process, may spend of each bucket while it is cut
+	// off, beyond its lease: the rate of LocalFallback or the ceiling of FailOpen. Burst is 1 to 2^53, by default
+	// one second of the rate, rounded up. They are zero in the exact modes, and if Unbounded.
+	Rate  bucket.Rate
+	Burst int64
+	// For is how long after its cut began a holder may do so: 1s to 168h with LocalFallback. It is 0 with FailOpen,
+	// which ends with the cut.
+	For time.Duration
+	// Unbounded is the literal word "unbounded" as the ceiling of FailOpen: while a holder is cut off it admits
+	// everything. Nothing else sets it.
+	Unbounded bool
 }
 
 // Mode is the failure mode of a quota.
@@ -26,8 +39,8 @@ type Mode uint8
 const (
 	FailClosed    Mode = iota // the lease, then nothing
 	LocalFloor                // the lease, then the floor
-	LocalFallback             // the lease, then an unreserved rate; not supported in this version
-	FailOpen                  // the lease, then up to a ceiling; not supported in this version
+	LocalFallback             // the lease, then an unreserved rate for a time
+	FailOpen                  // the lease, then up to a ceiling
 )
 
 var modes = []string{"fail_closed", "local_floor", "local_fallback", "fail_open"}
@@ -56,7 +69,7 @@ func (d *decoder) partition(n *node, q *Quota) Partition {
 		return p
 	}
 	p.Mode = Mode(o.word("mode", modes, int(p.Mode)))
-	d.unreserved(o, p.Mode)
+	d.unreserved(o, &p)
 	if p.Mode != LocalFloor {
 		why := "only mode local_floor has one"
 		if window && o.get("mode") == nil {
@@ -93,44 +106,5 @@ func (d *decoder) floor(o *object, p *Partition, q *Quota) {
 	p.FloorLease = o.duration("floor_lease", minFloorLease, maxFloorLease, defaultFloorLease)
 	if n := o.get("floor_lease"); n != nil && p.FloorLease > 0 && p.FloorLease < q.Lease.TTL {
 		d.errorf(n, "partition.floor_lease", "%v is shorter than the lease of %v", p.FloorLease, q.Lease.TTL)
-	}
-}
-
-// unreserved checks the fields of the modes that a later version opens, and refuses the modes.
-func (d *decoder) unreserved(o *object, m Mode) {
-	var own []string
-	switch m {
-	case FailClosed, LocalFloor:
-	case LocalFallback:
-		own = []string{"rate", "burst", "for"}
-		if o.require("rate") != nil {
-			d.rate(o.get("rate"), "partition.rate")
-		}
-		if n := o.require("for"); n != nil {
-			d.duration(n, "partition.for", time.Second, maxPer)
-		}
-	case FailOpen:
-		own = []string{"ceiling", "burst"}
-		if n := o.require("ceiling"); n != nil && !(n.isText() && n.text == unbounded) {
-			d.rate(n, "partition.ceiling")
-		}
-	}
-	if n := o.get("burst"); n != nil && own != nil {
-		d.tokens(n, "partition.burst", "")
-	}
-	for _, name := range []string{"rate", "ceiling", "burst", "for"} {
-		if !slices.Contains(own, name) {
-			o.refuse(name, "mode "+m.String()+" has none")
-		}
-	}
-	if own != nil {
-		d.errorf(o.get("mode"), "partition.mode", "mode %v is not supported in this version", m)
-	}
-}
-
-func (d *decoder) rate(n *node, path string) {
-	if o := d.object(n, path, "tokens", "per"); o != nil {
-		d.tokens(o.require("tokens"), o.at("tokens"), "")
-		d.duration(o.require("per"), o.at("per"), minPer, maxPer)
 	}
 }

@@ -31,6 +31,7 @@ func (q *Quota) Terms() lease.Terms {
 	t := lease.Terms{
 		Quota: q.ID, Tokens: q.Limit.Tokens, Per: q.Limit.Per, Burst: q.Limit.Burst,
 		TTL: q.Lease.TTL, Size: q.Lease.Size, FloorTTL: q.Partition.FloorLease,
+		Unreserved: q.Partition.Unreserved(),
 	}
 	if q.Limit.Algorithm != TokenBucket {
 		t.Windowed, t.Windows, t.Per, t.Burst = true, q.windows, 0, 0

@@ -171,7 +171,8 @@ type overshootBody struct {
 }
 
 // quotaOvershoot is the overshoot of one quota in tokens. Bound and margin are
-// null for a quota that is unbounded by its policy.
+// null for a quota that is unbounded by its policy, and in the modes whose bound
+// depends on what was cut.
 type quotaOvershoot struct {
 	Quota    string    `json:"quota"`
 	Mode     string    `json:"mode,omitempty"`
@@ -203,12 +204,15 @@ func (s *Server) overshoot() overshootBody {
 	for _, d := range in.set.Domains {
 		for _, q := range d.Quotas {
 			one := quotaOvershoot{Quota: q.ID}
-			bound := partition.Of(q)
-			if bound.Unbounded {
+			if !q.Limit.Unbounded {
+				one.Mode = q.Partition.Mode.String()
+			}
+			bound := partition.Bound(q, lease.DefaultDrift, nil)
+			if !bound.Exact {
 				o.Quotas = append(o.Quotas, one)
 				continue
 			}
-			one.Mode, one.Exact, one.Bound = q.Partition.Mode.String(), bound.Tokens == 0, &bound.Tokens
+			one.Exact, one.Bound = true, &bound.Tokens
 			if leads && v.booted {
 				one.Observed = &observed{}
 				terms := q.Terms()

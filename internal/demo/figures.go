@@ -1,6 +1,9 @@
 package demo
 
-import "github.com/a1009580/leasehold/partition"
+import (
+	"github.com/a1009580/leasehold/lease"
+	"github.com/a1009580/leasehold/partition"
+)
 
 // figures are the numbers that an operator reads.
 type figures struct {
@@ -33,9 +36,9 @@ func (t *target) bound() (tokens int64, bounded bool) {
 		if q.Limit.Unbounded {
 			continue
 		}
-		b := partition.Of(q)
-		if b.Unbounded {
-			return 0, false
+		b := partition.Bound(q, lease.DefaultDrift, nil)
+		if !b.Exact {
+			return 0, false // nobody counts here what is cut
 		}
 		tokens = max(tokens, b.Tokens)
 	}

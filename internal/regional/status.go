@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/a1009580/leasehold/internal/version"
+	"github.com/a1009580/leasehold/lease"
 	"github.com/a1009580/leasehold/limiter"
 	"github.com/a1009580/leasehold/partition"
 )
@@ -97,7 +98,8 @@ type overshootBody struct {
 }
 
 // overshootQuota is the overshoot of one quota: bound, observed and margin, in
-// tokens. Bound is null for a quota that is unbounded by its policy.
+// tokens. Bound is null for a quota that is unbounded by its policy, and in the
+// modes whose bound depends on what was cut.
 type overshootQuota struct {
 	Quota    string `json:"quota"`
 	Mode     string `json:"mode,omitempty"`
@@ -122,8 +124,11 @@ func (s *Server) handleOvershoot(w http.ResponseWriter, _ *http.Request) {
 	for _, d := range set.Domains {
 		for _, q := range d.Quotas {
 			o := overshootQuota{Quota: q.ID}
-			if bound := partition.Of(q); !bound.Unbounded {
-				o.Mode, o.Exact, o.Bound, o.Margin = q.Partition.Mode.String(), bound.Tokens == 0, &bound.Tokens, &bound.Tokens
+			if !q.Limit.Unbounded {
+				o.Mode = q.Partition.Mode.String()
+			}
+			if bound := partition.Bound(q, lease.DefaultDrift, nil); bound.Exact {
+				o.Exact, o.Bound, o.Margin = true, &bound.Tokens, &bound.Tokens
 			}
 			b.Quotas = append(b.Quotas, o)
 		}
