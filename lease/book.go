@@ -33,6 +33,9 @@ type book struct {
 
 	handbacks []handback // of idle floors
 
+	worst worst        // of a token bucket, for the measure of overshoot
+	past  *pastWindows // of a window quota with an inexact mode
+
 	revision int64 // of the stored record, 0 if there is none
 	state    bookState
 	stale    bool // tokens came back since the record was written
@@ -61,6 +64,7 @@ type stashed struct {
 	claim   *Claim
 	report  *Report
 	sent    time.Duration
+	clock   time.Duration // of the report's batch
 }
 
 // account is one holder's right to spend (law 3). The ledger writes granted;
@@ -93,7 +97,9 @@ type account struct {
 	markEcho    time.Duration
 	markAt      time.Duration
 	recalledAt  time.Duration
-	ask         Ask
+	// clock is ours when the last report was sent, at the earliest; 0: unknown.
+	clock time.Duration
+	ask   Ask
 }
 
 // outstanding is an upper bound of what the holder has unspent.

@@ -42,6 +42,8 @@ type Cell struct {
 	floorGrant *floorLease // of which floor is a part
 	floorSpent atomic.Int64
 	gone       bool // forgotten: whoever still has it looks it up again
+	over       *cellOver
+	overspent  atomic.Int64 // ever
 	back       cellHandback
 	handing    atomic.Bool // back is in use
 

@@ -30,6 +30,10 @@ func (l *Ledger) Clone() *Ledger {
 	c.absent, c.writes = eachOf(l.absent, k.book), eachOf(l.writes, k.book)
 	c.loads, c.orphans, c.txns = slices.Clone(l.loads), slices.Clone(l.orphans), slices.Clone(l.txns)
 	c.flying = eachOf(l.flying, k.flight)
+	c.overs = maps.Clone(l.overs)
+	for i := range c.holders.list {
+		c.holders.list[i].over = maps.Clone(l.holders.list[i].over)
+	}
 	if l.next != nil {
 		next := *l.next
 		c.next = &next
@@ -79,6 +83,10 @@ func (k *ledgerCopier) book(b *book) *book {
 	c.accounts, c.bounds, c.closed = slices.Clone(b.accounts), slices.Clone(b.bounds), slices.Clone(b.closed)
 	c.stash = eachOf(b.stash, stashed.clone)
 	c.handbacks = slices.Clone(b.handbacks)
+	if b.past != nil {
+		past := *b.past
+		c.past = &past
+	}
 	k.books[b] = &c
 	return &c
 }

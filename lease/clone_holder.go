@@ -21,6 +21,8 @@ func (h *Holder) Clone() *Holder {
 		names:  slices.Clone(h.names), cursor: h.cursor, seq: h.seq,
 		dropped: slices.Clone(h.dropped), closed: h.closed,
 	}
+	c.cuts, c.ahead, c.clocked = slices.Clone(h.cuts), h.ahead, h.clocked
+	c.cut.Store(h.cut.Load()) // never changed in place
 	c.live.Store(h.live.Load())
 	c.wall.Store(h.wall.Load())
 	c.urgent.Store(h.urgent.Load())
@@ -34,6 +36,7 @@ func (h *Holder) Clone() *Holder {
 	}
 	// Every cell that can be looked up is in one of these lists.
 	c.cells, c.born = eachOf(h.cells, k.cell), eachOf(h.born, k.cell)
+	c.owing = eachOf(h.owing, k.cell)
 	c.touched.Store(k.cell(h.touched.Load()))
 	return c
 }
@@ -84,6 +87,10 @@ func (k *holderCopier) cell(o *Cell) *Cell {
 		floor: o.floor, floorGrant: k.floor(o.floorGrant), gone: o.gone, back: o.back, report: o.report,
 	}
 	c.back.floor = k.floor(o.back.floor)
+	if o.over != nil {
+		c.over = &cellOver{cut: o.over.cut, bucket: o.over.bucket, spent: slices.Clone(o.over.spent)}
+	}
+	c.overspent.Store(o.overspent.Load())
 	c.handing.Store(o.handing.Load())
 	k.cells[o] = c
 	c.quota = k.holding(o.quota)

@@ -173,6 +173,9 @@ func (l *Ledger) replaceTerms(now Moment, q *quota, t *Terms) {
 		}
 	}
 	l.mature(now.Mono, q)
+	if q.terms.Tokens != t.Tokens || q.terms.Per != t.Per || q.terms.Burst != t.Burst {
+		q.unsure = now.Mono + l.cfg.Drift.Outlast(l.cluster.Longest)
+	}
 	q.terms, q.removed = *t, false
 	if old.Per != t.Per {
 		q.meter = bucket.NewMeter(now.Mono, t.Rate())

@@ -26,6 +26,9 @@ type Verdict struct {
 	Cell int
 	// Remaining is what that cell could still admit.
 	Remaining int64
+	// Unreserved says that tokens were admitted that nobody granted: a cell's
+	// quota allows that while the holder is cut off.
+	Unreserved bool
 	// At is the one reading of the clock that the decision was made at.
 	At time.Duration
 }
@@ -88,6 +91,7 @@ type heldTokens struct {
 	known bool
 	leased,
 	floor,
+	over,
 	left int64
 }
 
@@ -99,9 +103,14 @@ func decideSlowly(now func() time.Duration, cells []*Cell, cost int64) Verdict {
 		cells[i].mu.Lock()
 	}
 	var held [maxCells]heldTokens
-	v := hold(now, cells, cost, held[:len(cells)])
+	cut := cells[0].owner.cut.Load()
+	v := hold(now, cells, cost, cut, held[:len(cells)])
 	for i := range cells {
 		held[i].finish(cells[i], v.Outcome == Admitted && cost > 0)
+		if held[i].over > 0 && v.Outcome == Admitted && cost > 0 {
+			cells[i].overspend(v.At, cut, held[i].over)
+			v.Unreserved = true
+		}
 	}
 	for _, i := range order[:len(cells)] {
 		cells[i].mu.Unlock()
@@ -125,7 +134,7 @@ func decideSlowly(now func() time.Duration, cells []*Cell, cost int64) Verdict {
 
 // hold takes the cost from every cell, and decides. The caller holds the locks
 // of all cells, and finishes what is in held.
-func hold(now func() time.Duration, cells []*Cell, cost int64, held []heldTokens) Verdict {
+func hold(now func() time.Duration, cells []*Cell, cost int64, cut *Cut, held []heldTokens) Verdict {
 	want := max(cost, 1)
 	for i, c := range cells {
 		if c.gone {
@@ -156,13 +165,18 @@ func hold(now func() time.Duration, cells []*Cell, cost int64, held []heldTokens
 		}
 		level := c.floorLevel(at)
 		got.floor = min(level, want-got.leased)
-		if got.leased+got.floor < want {
+		var beyond int64
+		if lack := want - got.leased - got.floor; lack > 0 {
+			beyond = c.unreserved(at, cut, cost)
+			got.over = min(lack, beyond)
+		}
+		if got.leased+got.floor+got.over < want {
 			known := got.known && !c.windowOver(at) && (got.lease == nil || at < deadlines[i])
 			v.Outcome, v.Cell = c.short(known, cost), i
-			v.Remaining = got.leased + got.floor
+			v.Remaining = got.leased + got.floor + got.over
 			return v
 		}
-		got.left = level - got.floor
+		got.left = level - got.floor + beyond - got.over
 		if got.lease != nil && at < deadlines[i] {
 			got.left += max(0, got.lease.available.Load())
 		}

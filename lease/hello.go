@@ -42,7 +42,9 @@ func (h *Holder) Welcome(now time.Duration, w Welcome) ([]Hello, error) {
 	}
 	h.cluster = w.Cluster
 	h.see(w.Session.Epoch, w.StoreRevision)
-	h.lastOut = now - time.Hour
+	h.lastOut, h.clocked = now-time.Hour, false
+	h.retellCuts()
+	h.retellOverspent()
 	h.live.Store(true)
 	return pieces, nil
 }

@@ -83,6 +83,14 @@ type Holder struct {
 	urgent  atomic.Bool
 	dropped []Report // last words of accounts that were closed
 	closed  uint64   // no account up to this number of the session is new
+
+	cut   atomic.Pointer[Cut] // set while the unreserved modes are in use
+	cuts  []cutSpan           // of which the coordinator is to hear
+	owing []*Cell             // that spent unreserved, of which it is to hear
+	// ahead is how far the coordinator's clock is ahead of ours at least, by its
+	// messages in the session; clocked that there was one.
+	ahead   time.Duration
+	clocked bool
 }
 
 // holding is one quota in a holder.
@@ -190,6 +198,7 @@ func (h *Holder) dropQuota(name string) {
 		c.end()
 		return true
 	})
+	h.owing = slices.DeleteFunc(h.owing, func(c *Cell) bool { return c.quota == q })
 	h.cursor = 0
 }
 

@@ -17,6 +17,7 @@ type holderState struct {
 	unheard  bool   // some of its claims found no room in memory
 	gone     bool   // said goodbye
 	accounts int    // open ones
+	over     map[overKey]int64
 }
 
 // settled says that everything the holder has is known: what a record says of
@@ -38,6 +39,10 @@ func (t *holderTable) add(id HolderID) int32 {
 	return i
 }
 
+// maxOwing is up to how many holders one that spent unreserved is remembered
+// after it was last heard.
+const maxOwing = 10_000
+
 // forgetHolders forgets some of the holders that have no session and no open
 // account: every restart of a process makes a new one.
 func (l *Ledger) forgetHolders(n int) {
@@ -47,7 +52,8 @@ func (l *Ledger) forgetHolders(n int) {
 			t.cursor = 0
 		}
 		h := &t.list[t.cursor]
-		if h.known && h.accounts == 0 && l.sessions[h.session] == nil {
+		owes := len(h.over) > 0 && len(t.index) <= maxOwing // what it tells again must not count again
+		if h.known && h.accounts == 0 && l.sessions[h.session] == nil && !owes {
 			delete(t.index, h.id)
 			*h = holderState{}
 			t.unused = append(t.unused, int32(t.cursor))

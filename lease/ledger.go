@@ -93,6 +93,7 @@ type Ledger struct {
 	flying  []flight
 	lastID  uint64
 	next    *policyChange
+	overs   map[BucketID]int64 // what was spent unreserved of buckets
 	// shrinkAt is when a longest lease that became shorter may be lowered.
 	shrinkAt time.Duration
 
@@ -301,6 +302,11 @@ type quota struct {
 	// stranded is what holders without a session had at the last whole sweep,
 	// strands what the sweep under way has found.
 	stranded, strands int64
+	// What was spent from floors and unreserved, as reported, and how far the
+	// promise was exceeded. Until unsure, two limits count: nothing is judged.
+	floorSpent, overspent int64
+	observed              Observed
+	unsure                time.Duration
 }
 
 func newQuota(t Terms, now time.Duration) *quota {

@@ -163,7 +163,7 @@ func (l *Ledger) unstash(now Moment, b *book) {
 	}
 	for _, m := range stash {
 		if s := l.sessions[m.session]; s != nil && m.report != nil {
-			l.takeReport(now, b, s, m.report, m.sent == s.lastSent)
+			l.takeReport(now, b, s, m.report, m.clock, m.sent == s.lastSent)
 		}
 	}
 }

@@ -63,8 +63,18 @@ type ReportBatch struct {
 	// Sent is the holder's clock when it first sent these reports. The
 	// coordinator does not interpret it but echoes it. A batch that is sent
 	// again keeps it (law 6).
-	Sent    time.Duration
+	Sent time.Duration
+	// Part numbers the parts of a batch that was too long for one message.
+	Part uint32
+	// Clock is what the coordinator's clock showed at least at Sent, by its last
+	// message in the session; 0 is not known.
+	Clock   time.Duration
 	Reports []Report
+	// Cuts and Overspent tell what happened while the holder was cut off.
+	Cuts      []CutReport
+	Overspent []Overspend
+	// Owes is the oldest cut of which anything may still be told, 0 if none.
+	Owes uint64
 	// Goodbye says that the holder has returned everything, gives up its
 	// floors and leaves.
 	Goodbye bool
@@ -86,9 +96,34 @@ type Report struct {
 	// for this bucket, in the session (law 11).
 	FloorGrant    uint64
 	FloorReturned int64
+	// FloorSpent is what was spent from the floor since the last report of this
+	// bucket, Span how long before this one that was. Both are for the measure of
+	// overshoot and for nothing else: what is lost makes it smaller.
+	FloorSpent int64
+	Span       time.Duration
 	// Close says that the holder has nothing left in the account and forgets
 	// it as soon as the coordinator closed it.
 	Close bool
+}
+
+// CutReport tells how long a holder was cut off: in so many cuts, of which the
+// last has this number.
+type CutReport struct {
+	Number uint64
+	Count  int64
+	Length time.Duration // of all of them together, so far
+	Closed bool          // they are over
+}
+
+// Overspend is what a holder spent of a bucket unreserved: beyond its lease, in
+// one cut and, of a window quota, in one window. Tokens is cumulative; Span is
+// how long before the report the first of them was spent.
+type Overspend struct {
+	Bucket BucketID
+	Cut    uint64
+	Window int64
+	Tokens int64
+	Span   time.Duration
 }
 
 // Ask is what a holder would like to have of a bucket. It is a wish: no law
@@ -115,7 +150,10 @@ type GrantBatch struct {
 	// Wall is the coordinator's wall clock when this batch was made, in Unix
 	// nanoseconds. A holder that is cut off carries it on by its own monotonic
 	// clock to tell the windows apart (law 5).
-	Wall    int64
+	Wall int64
+	// Made is the coordinator's monotonic clock then, of which the holder's
+	// reports speak (ReportBatch.Clock).
+	Made    time.Duration
 	Grants  []Grant
 	Recalls []Recall
 	Floors  []FloorGrant

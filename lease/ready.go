@@ -63,7 +63,7 @@ func (l *Ledger) batches(now Moment) []GrantBatch {
 		b := s.out
 		b.Session = Session{Epoch: l.epoch, N: n}
 		b.Echo, b.PolicyRevision, b.StoreRevision = s.lastSent, l.policy.Revision, l.revision
-		b.Wall = now.Wall.UnixNano()
+		b.Wall, b.Made = now.Wall.UnixNano(), now.Mono
 		s.out, s.answer = GrantBatch{}, false
 		out = append(out, b)
 	}

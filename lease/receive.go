@@ -15,10 +15,13 @@ func (h *Holder) Grants(now time.Duration, b GrantBatch) error {
 	}
 	if b.Echo > 0 && b.Echo <= now {
 		h.measure(now - b.Echo)
+		h.cutsHeard(b.Echo)
+		h.overspendHeard(b.Echo)
 	}
 	if b.Wall > 0 {
 		h.wall.Store(b.Wall - int64(now))
 	}
+	h.ahead, h.clocked = b.Made-now, true
 	h.see(b.Session.Epoch, b.StoreRevision)
 	for i := range b.Grants {
 		h.grant(now, &b.Grants[i])

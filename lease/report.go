@@ -3,6 +3,7 @@ package lease
 import (
 	"fmt"
 	"slices"
+	"time"
 )
 
 // Report takes one batch of reports. An error closes the stream; a report of
@@ -17,14 +18,21 @@ func (l *Ledger) Report(now Moment, r ReportBatch) error {
 	case len(r.Reports) > MaxBatchReports:
 		return fmt.Errorf("%w: %d reports in one batch, at most %d", ErrSession, len(r.Reports), MaxBatchReports)
 	}
+	if err := l.takeOverspent(now, s, &r); err != nil {
+		return err
+	}
+	news := s.newer(&r)
+	if news {
+		s.lastPart = r.Part
+	}
 	if !s.heard || r.Sent > s.lastSent {
 		s.heard, s.lastSent, s.lastAt = true, r.Sent, now.Mono
 	}
-	if len(r.Reports) == 0 || now.Mono-s.answeredAt >= heartbeat {
+	if len(r.Reports) == 0 || len(r.Cuts)+len(r.Overspent) > 0 || now.Mono-s.answeredAt >= heartbeat {
 		s.answer, s.answeredAt = true, now.Mono
 	}
 	for i := range r.Reports {
-		if err := l.report(now, s, &r.Reports[i], r); err != nil {
+		if err := l.report(now, s, &r.Reports[i], &r, news); err != nil {
 			return err
 		}
 	}
@@ -36,9 +44,10 @@ func (l *Ledger) Report(now Moment, r ReportBatch) error {
 	return nil
 }
 
-// report takes one bucket's report, or keeps it until the record is read.
-func (l *Ledger) report(now Moment, s *session, r *Report, batch ReportBatch) error {
-	if r.Spent < 0 || r.Returned < 0 || r.GrantSeen < 0 || r.FloorReturned < 0 || len(r.Bucket.Key) > MaxKeyLen ||
+// report takes one bucket's report, or keeps it until the record is read. news
+// says that its batch was not heard before.
+func (l *Ledger) report(now Moment, s *session, r *Report, batch *ReportBatch, news bool) error {
+	if r.Spent < 0 || r.Returned < 0 || r.GrantSeen < 0 || r.FloorReturned < 0 || r.FloorSpent < 0 || r.Span < 0 || len(r.Bucket.Key) > MaxKeyLen ||
 		r.Ask.Demand < 0 || r.Ask.Want < 0 || r.Ask.Need < 0 {
 		return fmt.Errorf("%w: a report is out of range", ErrSession)
 	}
@@ -47,12 +56,15 @@ func (l *Ledger) report(now Moment, s *session, r *Report, batch ReportBatch) er
 		l.stats.Refused++
 		return nil
 	}
+	if news && r.FloorSpent > 0 {
+		l.takeFloorSpent(now, b, r, batch.Clock)
+	}
 	if b.state == bookOpen {
-		l.takeReport(now, b, s, r, batch.Sent == s.lastSent)
+		l.takeReport(now, b, s, r, batch.Clock, batch.Sent == s.lastSent)
 		return nil
 	}
 	kept := *r
-	b.stash = append(b.stash, stashed{session: s.n, report: &kept, sent: batch.Sent})
+	b.stash = append(b.stash, stashed{session: s.n, report: &kept, sent: batch.Sent, clock: batch.Clock})
 	l.load(b)
 	return nil
 }
@@ -60,7 +72,7 @@ func (l *Ledger) report(now Moment, s *session, r *Report, batch ReportBatch) er
 // takeReport merges a report into its account and has the bucket looked at.
 // fresh says that it is of the newest batch of its session: only such a report
 // may be answered by a grant, since the lease is counted from its sending.
-func (l *Ledger) takeReport(now Moment, b *book, s *session, r *Report, fresh bool) {
+func (l *Ledger) takeReport(now Moment, b *book, s *session, r *Report, clock time.Duration, fresh bool) {
 	if !mutated("accrual after the report") {
 		l.settle(now, b)
 	}
@@ -75,11 +87,14 @@ func (l *Ledger) takeReport(now Moment, b *book, s *session, r *Report, fresh bo
 	a := b.account(s.holder)
 	known := a != nil && a.n == r.Account
 	switch {
-	case known && !l.merge(b, a, r.Spent, r.Returned), a != nil && r.Account > a.n:
+	case known && !l.merge(now, b, a, r.Spent, r.Returned), a != nil && r.Account > a.n:
 		l.stats.Malformed++
 		return
 	case !known && r.Account != 0:
 		l.lateReport(b, s, r)
+	}
+	if known {
+		a.clock = max(a.clock, clock)
 	}
 	if !fresh {
 		return
@@ -94,7 +109,7 @@ func (l *Ledger) takeReport(now Moment, b *book, s *session, r *Report, fresh bo
 			return
 		}
 		a = l.openAccount(b, account{
-			holder: s.holder, session: s.n, n: s.nextAccount(), untold: true,
+			holder: s.holder, session: s.n, n: s.nextAccount(), untold: true, clock: now.Mono,
 			deadline: now.Mono + l.cfg.Drift.Outlast(b.quota.terms.TTL),
 		})
 	}
@@ -118,7 +133,7 @@ func (l *Ledger) closeAsked(b *book, s *session, a *account) {
 // merge raises an account's counters to what its holder says, by max (law 3),
 // and credits what was returned to the pool (law 2). It returns false, and
 // changes nothing, when the holder says more than it was granted.
-func (l *Ledger) merge(b *book, a *account, spent, returned int64) bool {
+func (l *Ledger) merge(now Moment, b *book, a *account, spent, returned int64) bool {
 	spent, returned = max(a.spent, spent), max(a.returned, returned)
 	if mutated("add instead of max") {
 		returned = min(a.returned+returned, a.granted-spent)
@@ -128,6 +143,7 @@ func (l *Ledger) merge(b *book, a *account, spent, returned int64) bool {
 	}
 	back := returned - a.returned
 	b.quota.books.Spent += spent - a.spent
+	l.observeLease(now, b, a, spent-a.spent)
 	a.spent, a.returned = spent, returned
 	l.credit(b, back)
 	return true

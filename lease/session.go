@@ -33,6 +33,7 @@ type session struct {
 	lastSent time.Duration
 	lastAt   time.Duration
 	heard    bool
+	lastPart uint32 // of that batch
 	// answeredAt is when the last batch was answered for its own sake.
 	answeredAt time.Duration
 	out        GrantBatch // what the next Ready sends
@@ -210,7 +211,7 @@ func (l *Ledger) cover(now Moment, b *book, s *session, c *Claim) (deadline time
 			continue
 		}
 		if a.session == c.Session.N && a.n == c.Account && c.Session.Epoch == l.epoch {
-			l.merge(b, a, c.Spent, c.Returned)
+			l.merge(now, b, a, c.Spent, c.Returned)
 		}
 		deadline = a.deadline
 		if mutated("a claim clamped in silence") {

@@ -28,6 +28,8 @@ func (w *stateWriter) quota(l *Ledger, q *quota) {
 	if !w.Plain {
 		w.int(q.books.Initial, q.books.Refilled, q.books.Spent, q.books.Destroyed)
 		w.int(q.stock.Pool, q.stock.Chunk, q.stock.Outstanding, q.granted, q.stranded, q.strands)
+		w.int(q.floorSpent, q.overspent, q.observed.Low, q.observed.High)
+		w.at(now, q.unsure)
 	}
 	if !l.complete || !w.Plain {
 		w.accrued(q, q.meter.Mark(l.began), q.meter.Mark(now), 0, math.MaxInt64) // what is still to be read accrues from there
@@ -111,6 +113,14 @@ func (w *stateWriter) book(l *Ledger, b *book) {
 	}
 	w.uint(b.turn)
 	w.count(b.place)
+	w.int(b.worst.excess, int64(b.worst.rem))
+	w.at(w.Now.Mono, b.worst.from)
+	w.at(w.Now.Mono, b.worst.at)
+	if b.past != nil {
+		for _, p := range b.past {
+			w.int(p.window, p.spent, p.over)
+		}
+	}
 	w.count(len(b.closed))
 	for i := range b.closed {
 		w.account(l, &b.closed[i], t)
@@ -132,6 +142,9 @@ func (w *stateWriter) stashed(l *Ledger, m stashed) {
 		w.report(m.report, clock)
 	}
 	w.at(clock, m.sent)
+	if !w.Plain {
+		w.at(w.Now.Mono, m.clock)
+	}
 }
 
 func (w *stateWriter) account(l *Ledger, a *account, t *Terms) {
@@ -158,4 +171,7 @@ func (w *stateWriter) account(l *Ledger, a *account, t *Terms) {
 		w.since(now, a.markAt, ttl)
 	}
 	w.since(now, a.recalledAt, recallPause)
+	if !w.Plain {
+		w.at(now, a.clock)
+	}
 }

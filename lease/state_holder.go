@@ -36,6 +36,7 @@ func (h *Holder) AppendState(dst []byte, f Frame) []byte {
 		w.count(h.cursor)
 	}
 	w.cells(h.born)
+	w.cuts(h)
 	for c := h.touched.Load(); c != nil; c = c.next {
 		w.uint(c.seq + 1)
 	}
@@ -128,7 +129,11 @@ func (w *stateWriter) cell(c *Cell) {
 	w.bits(c.handing.Load(), c.back.floor == c.quota.floor.Load())
 	w.int(c.back.returned, c.back.seen)
 	w.until(now, c.back.until)
+	w.over(c)
+	w.some(c.overspent.Load() - r.overspent)
+	w.some(r.overspent - r.overUsed)
 	w.some(c.floorSpent.Load() - r.floored)
+	w.some(r.floored - r.floorSaid)
 	w.some(c.refused.Load() - r.refused)
 	w.int(c.need.Load(), c.largest.Load())
 	w.ask(r.ask)
@@ -137,7 +142,9 @@ func (w *stateWriter) cell(c *Cell) {
 	w.bits(r.at == 0, r.at == now)
 	if !w.Plain {
 		w.at(now, r.at)
-		w.int(r.used, r.floored, r.refused, r.largest, r.low)
+		w.int(r.used, r.floored, r.refused, r.largest, r.low, r.overspent, r.overUsed, r.floorSaid)
+		w.bits(r.owing)
+		w.at(now, r.saidAt)
 		w.at(now, r.largeAt)
 	}
 }
@@ -154,6 +161,62 @@ func (w *stateWriter) said(l *lease, r *cellReport) {
 		return
 	}
 	w.at(w.Now.Mono, r.echo)
+}
+
+// cuts writes what the holder knows of its being cut off. What of that it told
+// at which time is for the measure of overshoot alone.
+func (w *stateWriter) cuts(h *Holder) {
+	cut := h.cut.Load()
+	w.bits(cut != nil)
+	if cut != nil {
+		w.uint(cut.Number)
+		w.at(w.Now.Mono, cut.Since)
+	}
+	w.uint(h.openCut())
+	if w.Plain {
+		return
+	}
+	w.int(int64(h.ahead))
+	w.bits(h.clocked)
+	w.count(len(h.cuts))
+	for i := range h.cuts {
+		s := &h.cuts[i]
+		w.cutReport(&s.CutReport)
+		w.cutReport(&s.told)
+		w.at(w.Now.Mono, s.toldAt)
+		w.bits(s.heard)
+	}
+	w.count(len(h.owing))
+}
+
+func (w *stateWriter) cutReport(r *CutReport) {
+	w.uint(r.Number)
+	w.int(r.Count, int64(r.Length))
+	w.bits(r.Closed)
+}
+
+// over writes what a cell spent unreserved.
+func (w *stateWriter) over(c *Cell) {
+	w.bits(c.over != nil)
+	if c.over == nil {
+		return
+	}
+	b := c.over.bucket
+	if w.Plain {
+		b.Advance(w.Now.Mono)
+		b.At = 0
+	}
+	w.uint(c.over.cut)
+	w.int(b.Level, int64(b.At), int64(b.Rem))
+	if w.Plain {
+		return
+	}
+	for _, s := range c.over.spent {
+		w.uint(s.cut)
+		w.int(s.window, s.tokens, s.told)
+		w.at(w.Now.Mono, s.began)
+		w.at(w.Now.Mono, s.toldAt)
+	}
 }
 
 // some writes an amount of which a plain frame tells only whether there is any.

@@ -60,9 +60,30 @@ func (l *Ledger) AppendState(dst []byte, f Frame) []byte {
 	if !f.Plain {
 		s := l.stats
 		w.int(s.Granted, s.Refused, s.Malformed, s.NotWritten)
+		w.overs(l)
 	}
 	w.until(now, l.shrinkAt)
 	return w.b
+}
+
+// overs writes what is known of overspend: it is for the measure of overshoot
+// alone.
+func (w *stateWriter) overs(l *Ledger) {
+	w.count(len(l.overs))
+	for _, id := range slices.SortedFunc(maps.Keys(l.overs), compareBuckets) {
+		w.bucketID(id)
+		w.int(l.overs[id])
+	}
+	for i := range l.holders.list {
+		over := l.holders.list[i].over
+		var sum, cuts int64
+		for k, tokens := range over {
+			sum += tokens
+			cuts += int64(k.cut) + k.window
+		}
+		w.count(len(over))
+		w.int(sum, cuts)
+	}
 }
 
 // times writes the moments that a leader counts from. Once everything that
@@ -177,6 +198,9 @@ func (w *stateWriter) ledgerSession(l *Ledger, s *session) {
 		clock = w.Holder(l.holders.list[s.holder].id)
 	}
 	w.uint(s.n, uint64(s.pieces), s.claims, s.opened, s.told)
+	if !w.Plain {
+		w.uint(uint64(s.lastPart))
+	}
 	if !s.ready {
 		w.int(s.welcomed) // until its Hello is complete
 	}

@@ -17,6 +17,20 @@ func (r *ReportBatch) AppendState(dst []byte, f Frame, clock time.Duration) []by
 	w.session(r.Session)
 	w.at(clock, r.Sent)
 	w.bits(r.Goodbye)
+	if !w.Plain {
+		w.uint(uint64(r.Part))
+		w.int(int64(r.Clock))
+		w.count(len(r.Cuts))
+		for i := range r.Cuts {
+			w.cutReport(&r.Cuts[i])
+		}
+		w.count(len(r.Overspent))
+		for _, o := range r.Overspent {
+			w.bucketID(o.Bucket)
+			w.uint(o.Cut)
+			w.int(o.Window, o.Tokens, int64(o.Span))
+		}
+	}
 	w.count(len(r.Reports))
 	for i := range r.Reports {
 		w.report(&r.Reports[i], clock)

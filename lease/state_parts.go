@@ -11,6 +11,9 @@ func (w *stateWriter) report(r *Report, clock time.Duration) {
 	w.bits(r.Close)
 	w.uint(r.FloorGrant)
 	w.int(r.FloorReturned)
+	if !w.Plain {
+		w.int(r.FloorSpent, int64(r.Span)) // for the measure of overshoot alone
+	}
 }
 
 func (w *stateWriter) claim(c *Claim) {
@@ -59,6 +62,7 @@ func (w *stateWriter) batch(b *GrantBatch, clock time.Duration) {
 	w.uint(b.PolicyRevision)
 	if !w.Plain {
 		w.at(clock, b.Echo)
+		w.int(b.Wall, int64(b.Made))
 	}
 	w.count(len(b.Grants))
 	for i := range b.Grants {

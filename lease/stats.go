@@ -20,6 +20,10 @@ type QuotaStats struct {
 	// Stranded is how much of Stock.Outstanding belongs to holders that have no
 	// session, as of the last whole sweep.
 	Stranded int64
+	// FloorSpent and Overspent are the tokens that holders reported spent from
+	// their floors, and unreserved while they were cut off.
+	FloorSpent, Overspent int64
+	Observed              Observed
 }
 
 // Snapshot returns the counters of the ledger, and of each quota.
@@ -29,6 +33,7 @@ func (l *Ledger) Snapshot() (Stats, []QuotaStats) {
 		quotas[i] = QuotaStats{
 			Quota: q.terms.Quota, Books: q.books, Stock: q.stock, Imbalance: q.books.Imbalance(q.stock),
 			Buckets: q.buckets, Granted: q.granted, Stranded: q.stranded,
+			FloorSpent: q.floorSpent, Overspent: q.overspent, Observed: q.observed,
 		}
 		for j := range q.slots {
 			if q.slots[j].owned {

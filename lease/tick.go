@@ -13,10 +13,19 @@ type cellReport struct {
 	used    int64 // of the lease's spent
 	floored int64
 	refused int64
-	seen    time.Duration // when the cell was last used
-	largest int64         // cost that was asked for, and when
-	largeAt time.Duration
-	low     int64
+	// overspent is how far that was noticed, owing that the cell is in the
+	// holder's list of those that spent unreserved.
+	overspent int64
+	overUsed  int64 // of it, measured as demand
+	owing     bool
+	// floorSaid is how far the floor's use was reported, saidAt when the last
+	// report was made.
+	floorSaid int64
+	saidAt    time.Duration
+	seen      time.Duration // when the cell was last used
+	largest   int64         // cost that was asked for, and when
+	largeAt   time.Duration
+	low       int64
 }
 
 const (
@@ -33,6 +42,9 @@ func (h *Holder) Tick(now time.Duration) (ReportBatch, bool) {
 	h.urgent.Store(false)
 	h.adoptBorn()
 	batch := ReportBatch{Session: h.session, Sent: now}
+	if h.clocked {
+		batch.Clock = now + h.ahead
+	}
 	live := h.live.Load()
 	for c := h.touched.Swap(nil); c != nil; {
 		next := c.next
@@ -47,7 +59,9 @@ func (h *Holder) Tick(now time.Duration) (ReportBatch, bool) {
 	}
 	batch.Reports = append(batch.Reports, h.dropped...)
 	h.dropped = nil
-	if len(batch.Reports) == 0 && now-h.lastOut < heartbeat {
+	h.sayOverspent(now, &batch)
+	h.sayCuts(now, &batch)
+	if len(batch.Reports)+len(batch.Cuts)+len(batch.Overspent) == 0 && now-h.lastOut < heartbeat {
 		return batch, false
 	}
 	h.lastOut = now
@@ -80,6 +94,7 @@ func (h *Holder) sweep(now time.Duration, live bool, batch *ReportBatch) {
 func (h *Holder) visit(now time.Duration, c *Cell, live bool, batch *ReportBatch) {
 	r := &c.report
 	t := c.quota.terms.Load()
+	h.owes(c)
 	u := h.usage(now, c, t)
 	if u.Admitted > 0 || u.Refused > 0 {
 		r.seen = now
@@ -108,7 +123,7 @@ func (h *Holder) usage(now time.Duration, c *Cell, t *Terms) Usage {
 	r := &c.report
 	if r.at == 0 {
 		// A new cell: it was not idle since the beginning of time.
-		r.at, r.seen = now-h.interval, now
+		r.at, r.seen, r.saidAt = now-h.interval, now, now-h.interval
 	}
 	u := Usage{
 		Elapsed: now - r.at, Last: r.ask, RoundTrip: h.roundTrip, Interval: h.interval,
@@ -124,7 +139,8 @@ func (h *Holder) usage(now time.Duration, c *Cell, t *Terms) Usage {
 		}
 	}
 	floored, refused := c.floorSpent.Load(), c.refused.Load()
-	u.Admitted += floored - r.floored
+	u.Admitted += floored - r.floored + r.overspent - r.overUsed
+	r.overUsed = r.overspent
 	u.Refused += refused - r.refused
 	u.MaxRefused = c.need.Swap(0)
 	if largest := max(u.MaxRefused, c.largest.Swap(0)); largest >= r.largest || now-r.largeAt > t.TTL {
@@ -149,8 +165,15 @@ func (h *Holder) say(now time.Duration, c *Cell, l *lease, t *Terms, out Report,
 		news = news || renew || out.Close
 	}
 	r.ask = out.Ask
-	if !news {
+	if h.clocked {
+		out.FloorSpent = r.floored - r.floorSaid
+	}
+	if news = news || out.FloorSpent > 0; !news {
 		return
+	}
+	out.Span = now - r.saidAt
+	if r.floorSaid += out.FloorSpent; r.floorSaid == r.floored {
+		r.saidAt = now
 	}
 	if out.Close {
 		c.answered.Store(false) // who comes now asks anew, and waits for the answer
@@ -170,6 +193,9 @@ func (h *Holder) forget(now time.Duration, c *Cell) bool {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.over != nil && (len(c.over.spent) > 0 || c.over.cut == h.openCut() && c.over.cut != 0) {
+		return false // in the same cut its burst would begin anew
+	}
 	f := c.quota.floor.Load()
 	if f != nil && c.floorGrant == f && c.floorLevel(now) < f.unseen(now) {
 		return false
@@ -206,6 +232,8 @@ func (h *Holder) Drain(now time.Duration) ReportBatch {
 			GrantSeen: l.granted, EchoSeen: l.echo, Close: l.unspent() == 0,
 		})
 	}
+	h.sayOverspent(now, &batch)
+	h.sayCuts(now, &batch)
 	for _, name := range h.names {
 		if q, ok := h.quotas.Load(name); ok {
 			q.floor.Store(nil)

@@ -12,7 +12,7 @@ import (
 func FromGrantBatch(b lease.GrantBatch) *pb.GrantBatch {
 	out := &pb.GrantBatch{
 		Session: fromSession(b.Session), Echo: int64(b.Echo),
-		PolicyRevision: b.PolicyRevision, StoreRevision: b.StoreRevision, Wall: b.Wall,
+		PolicyRevision: b.PolicyRevision, StoreRevision: b.StoreRevision, Wall: b.Wall, Made: int64(b.Made),
 	}
 	if n := len(b.Grants); n > 0 {
 		out.Grants = make([]*pb.Grant, n)
@@ -50,12 +50,12 @@ func ToGrantBatch(b *pb.GrantBatch) (lease.GrantBatch, error) {
 	if err != nil {
 		return lease.GrantBatch{}, err
 	}
-	if err := natural(amount{"echo", b.Echo}, amount{"store_revision", b.StoreRevision}, amount{"wall", b.Wall}); err != nil {
+	if err := natural(amount{"echo", b.Echo}, amount{"store_revision", b.StoreRevision}, amount{"wall", b.Wall}, amount{"made", b.Made}); err != nil {
 		return lease.GrantBatch{}, err
 	}
 	out := lease.GrantBatch{
 		Session: session, Echo: time.Duration(b.Echo), PolicyRevision: b.PolicyRevision, StoreRevision: b.StoreRevision,
-		Wall: b.Wall,
+		Wall: b.Wall, Made: time.Duration(b.Made),
 	}
 	if n := len(b.Grants); n > 0 {
 		out.Grants = make([]lease.Grant, n)

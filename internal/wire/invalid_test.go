@@ -33,7 +33,10 @@ func hello() *pb.Hello {
 }
 
 func reports() *pb.ReportBatch {
-	return &pb.ReportBatch{Session: session(), Reports: []*pb.Report{{Bucket: bucketID()}}}
+	return &pb.ReportBatch{
+		Session: session(), Reports: []*pb.Report{{Bucket: bucketID()}},
+		Cuts: []*pb.CutReport{{Number: 1}}, Overspent: []*pb.Overspend{{Bucket: bucketID(), Cut: 1}},
+	}
 }
 
 func grants() *pb.GrantBatch {
@@ -133,6 +136,19 @@ func TestReportBatchRefused(t *testing.T) {
 		{"demand", r(func(r *pb.Report) { r.Demand = -1 }), "demand: -1"},
 		{"want", r(func(r *pb.Report) { r.Want = -1 }), "want: -1"},
 		{"need", r(func(r *pb.Report) { r.Need = -1 }), "need: -1"},
+		{"floor spent", r(func(r *pb.Report) { r.FloorSpent = -1 }), "floor_spent: -1"},
+		{"span", r(func(r *pb.Report) { r.Span = -1 }), "span: -1"},
+		{"clock", func(b *pb.ReportBatch) { b.Clock = -1 }, "clock: -1"},
+		{"too many cuts", func(b *pb.ReportBatch) { b.Cuts = make([]*pb.CutReport, lease.MaxBatchReports+1) }, "cuts: 20001"},
+		{"a nil cut", func(b *pb.ReportBatch) { b.Cuts[0] = nil }, "cuts[0]"},
+		{"cut 0", func(b *pb.ReportBatch) { b.Cuts[0].Number = 0 }, "number: is 0"},
+		{"cuts below 0", func(b *pb.ReportBatch) { b.Cuts[0].Count = -1 }, "count: -1"},
+		{"a cut of no time", func(b *pb.ReportBatch) { b.Cuts[0].Length = -1 }, "length: -1"},
+		{"too many overspends", func(b *pb.ReportBatch) { b.Overspent = make([]*pb.Overspend, lease.MaxBatchReports+1) }, "overspent: 20001"},
+		{"a nil overspend", func(b *pb.ReportBatch) { b.Overspent[0] = nil }, "overspent[0]"},
+		{"an overspend of no bucket", func(b *pb.ReportBatch) { b.Overspent[0].Bucket = nil }, "bucket: is missing"},
+		{"tokens", func(b *pb.ReportBatch) { b.Overspent[0].Tokens = -1 }, "tokens: -1"},
+		{"span of an overspend", func(b *pb.ReportBatch) { b.Overspent[0].Span = -1 }, "span: -1"},
 	})
 }
 

@@ -10,7 +10,10 @@ import (
 // FromReportBatch encodes a ReportBatch. The parts of a large batch lie in few
 // allocations.
 func FromReportBatch(b lease.ReportBatch) *pb.ReportBatch {
-	out := &pb.ReportBatch{Session: fromSession(b.Session), Sent: int64(b.Sent), Goodbye: b.Goodbye}
+	out := &pb.ReportBatch{
+		Session: fromSession(b.Session), Sent: int64(b.Sent), Goodbye: b.Goodbye, Part: b.Part, Clock: int64(b.Clock), Owes: b.Owes,
+	}
+	fromCuts(out, b)
 	if len(b.Reports) == 0 {
 		return out
 	}
@@ -24,6 +27,7 @@ func FromReportBatch(b lease.ReportBatch) *pb.ReportBatch {
 		to.GrantSeen, to.EchoSeen, to.Close = r.GrantSeen, int64(r.EchoSeen), r.Close
 		to.Demand, to.Want, to.Need = r.Ask.Demand, r.Ask.Want, r.Ask.Need
 		to.FloorGrant, to.FloorReturned = r.FloorGrant, r.FloorReturned
+		to.FloorSpent, to.Span = r.FloorSpent, int64(r.Span)
 		out.Reports[i] = to
 	}
 	return out
@@ -38,13 +42,19 @@ func ToReportBatch(b *pb.ReportBatch) (lease.ReportBatch, error) {
 	if err != nil {
 		return lease.ReportBatch{}, err
 	}
-	if err := natural(amount{"sent", b.Sent}); err != nil {
+	if err := natural(amount{"sent", b.Sent}, amount{"clock", b.Clock}); err != nil {
 		return lease.ReportBatch{}, err
 	}
 	if err := count("reports", len(b.Reports), lease.MaxBatchReports); err != nil {
 		return lease.ReportBatch{}, err
 	}
-	out := lease.ReportBatch{Session: session, Sent: time.Duration(b.Sent), Goodbye: b.Goodbye}
+	out := lease.ReportBatch{
+		Session: session, Sent: time.Duration(b.Sent), Goodbye: b.Goodbye,
+		Part: b.Part, Clock: time.Duration(b.Clock), Owes: b.Owes,
+	}
+	if err := toCuts(&out, b); err != nil {
+		return lease.ReportBatch{}, err
+	}
 	if len(b.Reports) == 0 {
 		return out, nil
 	}
@@ -68,7 +78,7 @@ func toReport(to *lease.Report, r *pb.Report) (err error) {
 		amount{"spent", r.Spent}, amount{"returned", r.Returned},
 		amount{"grant_seen", r.GrantSeen}, amount{"echo_seen", r.EchoSeen},
 		amount{"demand", r.Demand}, amount{"want", r.Want}, amount{"need", r.Need},
-		amount{"floor_returned", r.FloorReturned},
+		amount{"floor_returned", r.FloorReturned}, amount{"floor_spent", r.FloorSpent}, amount{"span", r.Span},
 	); err != nil {
 		return err
 	}
@@ -76,5 +86,6 @@ func toReport(to *lease.Report, r *pb.Report) (err error) {
 	to.GrantSeen, to.EchoSeen, to.Close = r.GrantSeen, time.Duration(r.EchoSeen), r.Close
 	to.Ask = lease.Ask{Demand: r.Demand, Want: r.Want, Need: r.Need}
 	to.FloorGrant, to.FloorReturned = r.FloorGrant, r.FloorReturned
+	to.FloorSpent, to.Span = r.FloorSpent, time.Duration(r.Span)
 	return nil
 }

@@ -8,13 +8,24 @@ import (
 // their encoding: well below MaxMessageBytes.
 const splitBytes = 3 << 20
 
+// overBytes is how much of what was spent unreserved goes with a part of reports.
+const overBytes = 512 << 10
+
 // partBytes bounds the encoding of one part of a batch beside its names: up to
 // ten numbers of at most eleven bytes each, and the frames around them.
 const partBytes = 128
 
 // SplitReports divides a batch that is too long for one message. The parts are
-// sent in order; they share their time of sending, and so their echo.
+// sent in order; they share their time of sending, and so their echo. The first
+// holds all that was spent unreserved, alone if that is much: its echo says that
+// it arrived.
 func SplitReports(b lease.ReportBatch) []lease.ReportBatch {
+	cuts := b
+	cuts.Reports, cuts.Goodbye = nil, false
+	var over int
+	for i := range b.Overspent {
+		over += partBytes + len(b.Overspent[i].Bucket.Quota) + len(b.Overspent[i].Bucket.Key)
+	}
 	size := func(i int) int { return partBytes + len(b.Reports[i].Bucket.Quota) + len(b.Reports[i].Bucket.Key) }
 	var parts []lease.ReportBatch
 	for from, to := range pieces(len(b.Reports), lease.MaxBatchReports, size) {
@@ -24,6 +35,12 @@ func SplitReports(b lease.ReportBatch) []lease.ReportBatch {
 	}
 	if len(parts) == 0 {
 		return []lease.ReportBatch{b}
+	}
+	if over > overBytes {
+		parts = append([]lease.ReportBatch{cuts}, parts...)
+	}
+	for i := 1; i < len(parts); i++ {
+		parts[i].Part, parts[i].Cuts, parts[i].Overspent = uint32(i), nil, nil
 	}
 	parts[len(parts)-1].Goodbye = b.Goodbye
 	return parts

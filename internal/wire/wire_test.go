@@ -98,7 +98,7 @@ func report(t *rapid.T) lease.Report {
 		Bucket: buckets.Draw(t, "bucket"), Account: rapid.Uint64().Draw(t, "account"),
 		Spent: amounts.Draw(t, "s"), Returned: amounts.Draw(t, "r"), GrantSeen: amounts.Draw(t, "g"), FloorGrant: rapid.Uint64().Draw(t, "f"), FloorReturned: amounts.Draw(t, "fr"), EchoSeen: times.Draw(t, "e"),
 		Ask:   lease.Ask{Demand: amounts.Draw(t, "d"), Want: amounts.Draw(t, "w"), Need: amounts.Draw(t, "n")},
-		Close: rapid.Bool().Draw(t, "close"),
+		Close: rapid.Bool().Draw(t, "close"), FloorSpent: amounts.Draw(t, "fs"), Span: times.Draw(t, "span"),
 	}
 }
 
@@ -115,7 +115,20 @@ func TestReportBatchRoundTrip(t *testing.T) {
 		b := lease.ReportBatch{
 			Session: sessions.Draw(t, "session"), Sent: times.Draw(t, "sent"),
 			Reports: some(t, "reports", report), Goodbye: rapid.Bool().Draw(t, "bye"),
+			Part: rapid.Uint32().Draw(t, "part"), Clock: times.Draw(t, "clock"), Owes: rapid.Uint64().Draw(t, "owes"),
 		}
+		b.Cuts = some(t, "cuts", func(t *rapid.T) lease.CutReport {
+			return lease.CutReport{
+				Number: rapid.Uint64Min(1).Draw(t, "n"), Count: amounts.Draw(t, "count"), Length: times.Draw(t, "length"),
+				Closed: rapid.Bool().Draw(t, "closed"),
+			}
+		})
+		b.Overspent = some(t, "overspent", func(t *rapid.T) lease.Overspend {
+			return lease.Overspend{
+				Bucket: buckets.Draw(t, "bucket"), Cut: rapid.Uint64().Draw(t, "cut"), Window: rapid.Int64().Draw(t, "w"),
+				Tokens: amounts.Draw(t, "tokens"), Span: times.Draw(t, "span"),
+			}
+		})
 		got, err := wire.ToReportBatch(travel(t, wire.FromReportBatch(b), &pb.ReportBatch{}))
 		require.NoError(t, err)
 		require.Equal(t, b, got)
@@ -126,7 +139,8 @@ func TestGrantBatchRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := lease.GrantBatch{
 			Session: sessions.Draw(t, "session"), Echo: times.Draw(t, "echo"),
-			PolicyRevision: rapid.Uint64().Draw(t, "policy"), StoreRevision: amounts.Draw(t, "store"), Grants: some(t, "grants", grant),
+			PolicyRevision: rapid.Uint64().Draw(t, "policy"), StoreRevision: amounts.Draw(t, "store"),
+			Wall: amounts.Draw(t, "wall"), Made: times.Draw(t, "made"), Grants: some(t, "grants", grant),
 		}
 		b.Recalls = some(t, "recalls", func(t *rapid.T) lease.Recall {
 			return lease.Recall{Bucket: buckets.Draw(t, "bucket"), Account: rapid.Uint64Min(1).Draw(t, "a"), Keep: amounts.Draw(t, "keep"), FloorGrant: rapid.Uint64().Draw(t, "floor"), FloorSeen: amounts.Draw(t, "seen")}
@@ -180,6 +194,24 @@ func TestSplit(t *testing.T) {
 	require.Equal(t, grants.Grants, whole.Grants)
 	require.Equal(t, grants.Recalls, whole.Recalls)
 	require.Equal(t, grants.Floors, whole.Floors)
+
+	for _, n := range []int{10, 2500} {
+		over := lease.ReportBatch{Reports: reports.Reports[:5000], Cuts: []lease.CutReport{{Number: 1}}, Goodbye: true}
+		for range n {
+			over.Overspent = append(over.Overspent, lease.Overspend{Bucket: lease.BucketID{Quota: "api/q", Key: long}, Cut: 1, Tokens: math.MaxInt64})
+		}
+		parts = wire.SplitReports(over)
+		told := 0
+		for i, p := range parts {
+			require.Less(t, proto.Size(wire.FromReportBatch(p)), wire.MaxMessageBytes)
+			require.Equal(t, uint32(i), p.Part)
+			require.Equal(t, i == len(parts)-1, p.Goodbye)
+			require.Equal(t, i == 0, len(p.Overspent) == n, "the first part holds all of it")
+			require.Len(t, p.Cuts, len(p.Overspent)/n)
+			told += len(p.Reports)
+		}
+		require.Equal(t, 5000, told)
+	}
 
 	assert.Len(t, wire.SplitReports(lease.ReportBatch{Goodbye: true}), 1, "an empty batch is one message")
 	assert.Len(t, wire.SplitGrants(lease.GrantBatch{}), 1)

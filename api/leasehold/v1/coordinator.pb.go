@@ -780,9 +780,19 @@ type ReportBatch struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Session *Session               `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
 	// The holder's clock, in nanoseconds; it is echoed.
-	Sent          int64     `protobuf:"varint,2,opt,name=sent,proto3" json:"sent,omitempty"`
-	Reports       []*Report `protobuf:"bytes,3,rep,name=reports,proto3" json:"reports,omitempty"`
-	Goodbye       bool      `protobuf:"varint,4,opt,name=goodbye,proto3" json:"goodbye,omitempty"`
+	Sent    int64     `protobuf:"varint,2,opt,name=sent,proto3" json:"sent,omitempty"`
+	Reports []*Report `protobuf:"bytes,3,rep,name=reports,proto3" json:"reports,omitempty"`
+	Goodbye bool      `protobuf:"varint,4,opt,name=goodbye,proto3" json:"goodbye,omitempty"`
+	// Numbers the parts of a batch that was too long for one message.
+	Part uint32 `protobuf:"varint,5,opt,name=part,proto3" json:"part,omitempty"`
+	// What the coordinator's clock showed at least at sent, by its last message
+	// in the session; 0 is not known.
+	Clock int64 `protobuf:"varint,6,opt,name=clock,proto3" json:"clock,omitempty"`
+	// What happened while the holder was cut off.
+	Cuts      []*CutReport `protobuf:"bytes,7,rep,name=cuts,proto3" json:"cuts,omitempty"`
+	Overspent []*Overspend `protobuf:"bytes,8,rep,name=overspent,proto3" json:"overspent,omitempty"`
+	// The oldest cut of which anything may still be told, 0 if none.
+	Owes          uint64 `protobuf:"varint,9,opt,name=owes,proto3" json:"owes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -845,6 +855,192 @@ func (x *ReportBatch) GetGoodbye() bool {
 	return false
 }
 
+func (x *ReportBatch) GetPart() uint32 {
+	if x != nil {
+		return x.Part
+	}
+	return 0
+}
+
+func (x *ReportBatch) GetClock() int64 {
+	if x != nil {
+		return x.Clock
+	}
+	return 0
+}
+
+func (x *ReportBatch) GetCuts() []*CutReport {
+	if x != nil {
+		return x.Cuts
+	}
+	return nil
+}
+
+func (x *ReportBatch) GetOverspent() []*Overspend {
+	if x != nil {
+		return x.Overspent
+	}
+	return nil
+}
+
+func (x *ReportBatch) GetOwes() uint64 {
+	if x != nil {
+		return x.Owes
+	}
+	return 0
+}
+
+// CutReport tells how long a holder was cut off.
+type CutReport struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Of the last of these cuts.
+	Number uint64 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
+	Count  int64  `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
+	// Of all of them together, in nanoseconds.
+	Length        int64 `protobuf:"varint,3,opt,name=length,proto3" json:"length,omitempty"`
+	Closed        bool  `protobuf:"varint,4,opt,name=closed,proto3" json:"closed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CutReport) Reset() {
+	*x = CutReport{}
+	mi := &file_leasehold_v1_coordinator_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CutReport) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CutReport) ProtoMessage() {}
+
+func (x *CutReport) ProtoReflect() protoreflect.Message {
+	mi := &file_leasehold_v1_coordinator_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CutReport.ProtoReflect.Descriptor instead.
+func (*CutReport) Descriptor() ([]byte, []int) {
+	return file_leasehold_v1_coordinator_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *CutReport) GetNumber() uint64 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *CutReport) GetCount() int64 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *CutReport) GetLength() int64 {
+	if x != nil {
+		return x.Length
+	}
+	return 0
+}
+
+func (x *CutReport) GetClosed() bool {
+	if x != nil {
+		return x.Closed
+	}
+	return false
+}
+
+// Overspend tells what a holder spent of a bucket beyond its lease while it was
+// cut off, in one cut and, of a window quota, in one window.
+type Overspend struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Bucket *BucketId              `protobuf:"bytes,1,opt,name=bucket,proto3" json:"bucket,omitempty"`
+	Cut    uint64                 `protobuf:"varint,2,opt,name=cut,proto3" json:"cut,omitempty"`
+	Window int64                  `protobuf:"varint,3,opt,name=window,proto3" json:"window,omitempty"`
+	// Cumulative.
+	Tokens int64 `protobuf:"varint,4,opt,name=tokens,proto3" json:"tokens,omitempty"`
+	// How long before the report the first of them was spent, in nanoseconds.
+	Span          int64 `protobuf:"varint,5,opt,name=span,proto3" json:"span,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Overspend) Reset() {
+	*x = Overspend{}
+	mi := &file_leasehold_v1_coordinator_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Overspend) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Overspend) ProtoMessage() {}
+
+func (x *Overspend) ProtoReflect() protoreflect.Message {
+	mi := &file_leasehold_v1_coordinator_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Overspend.ProtoReflect.Descriptor instead.
+func (*Overspend) Descriptor() ([]byte, []int) {
+	return file_leasehold_v1_coordinator_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *Overspend) GetBucket() *BucketId {
+	if x != nil {
+		return x.Bucket
+	}
+	return nil
+}
+
+func (x *Overspend) GetCut() uint64 {
+	if x != nil {
+		return x.Cut
+	}
+	return 0
+}
+
+func (x *Overspend) GetWindow() int64 {
+	if x != nil {
+		return x.Window
+	}
+	return 0
+}
+
+func (x *Overspend) GetTokens() int64 {
+	if x != nil {
+		return x.Tokens
+	}
+	return 0
+}
+
+func (x *Overspend) GetSpan() int64 {
+	if x != nil {
+		return x.Span
+	}
+	return 0
+}
+
 // Report tells one bucket's cumulative counters, and what is asked for.
 type Report struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
@@ -862,13 +1058,17 @@ type Report struct {
 	// How much was handed back of an idle floor, in the session.
 	FloorGrant    uint64 `protobuf:"varint,11,opt,name=floor_grant,json=floorGrant,proto3" json:"floor_grant,omitempty"`
 	FloorReturned int64  `protobuf:"varint,12,opt,name=floor_returned,json=floorReturned,proto3" json:"floor_returned,omitempty"`
+	// What was spent from the floor since the last report of the bucket, and how
+	// many nanoseconds ago that was.
+	FloorSpent    int64 `protobuf:"varint,13,opt,name=floor_spent,json=floorSpent,proto3" json:"floor_spent,omitempty"`
+	Span          int64 `protobuf:"varint,14,opt,name=span,proto3" json:"span,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Report) Reset() {
 	*x = Report{}
-	mi := &file_leasehold_v1_coordinator_proto_msgTypes[11]
+	mi := &file_leasehold_v1_coordinator_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -880,7 +1080,7 @@ func (x *Report) String() string {
 func (*Report) ProtoMessage() {}
 
 func (x *Report) ProtoReflect() protoreflect.Message {
-	mi := &file_leasehold_v1_coordinator_proto_msgTypes[11]
+	mi := &file_leasehold_v1_coordinator_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -893,7 +1093,7 @@ func (x *Report) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Report.ProtoReflect.Descriptor instead.
 func (*Report) Descriptor() ([]byte, []int) {
-	return file_leasehold_v1_coordinator_proto_rawDescGZIP(), []int{11}
+	return file_leasehold_v1_coordinator_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Report) GetBucket() *BucketId {
@@ -980,6 +1180,20 @@ func (x *Report) GetFloorReturned() int64 {
 	return 0
 }
 
+func (x *Report) GetFloorSpent() int64 {
+	if x != nil {
+		return x.FloorSpent
+	}
+	return 0
+}
+
+func (x *Report) GetSpan() int64 {
+	if x != nil {
+		return x.Span
+	}
+	return 0
+}
+
 // GrantBatch is what a coordinator answers.
 type GrantBatch struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
@@ -991,14 +1205,16 @@ type GrantBatch struct {
 	Recalls        []*Recall              `protobuf:"bytes,6,rep,name=recalls,proto3" json:"recalls,omitempty"`
 	Floors         []*FloorGrant          `protobuf:"bytes,7,rep,name=floors,proto3" json:"floors,omitempty"`
 	// The coordinator's wall clock, in Unix nanoseconds.
-	Wall          int64 `protobuf:"varint,8,opt,name=wall,proto3" json:"wall,omitempty"`
+	Wall int64 `protobuf:"varint,8,opt,name=wall,proto3" json:"wall,omitempty"`
+	// Its monotonic clock.
+	Made          int64 `protobuf:"varint,9,opt,name=made,proto3" json:"made,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GrantBatch) Reset() {
 	*x = GrantBatch{}
-	mi := &file_leasehold_v1_coordinator_proto_msgTypes[12]
+	mi := &file_leasehold_v1_coordinator_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1010,7 +1226,7 @@ func (x *GrantBatch) String() string {
 func (*GrantBatch) ProtoMessage() {}
 
 func (x *GrantBatch) ProtoReflect() protoreflect.Message {
-	mi := &file_leasehold_v1_coordinator_proto_msgTypes[12]
+	mi := &file_leasehold_v1_coordinator_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1023,7 +1239,7 @@ func (x *GrantBatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GrantBatch.ProtoReflect.Descriptor instead.
 func (*GrantBatch) Descriptor() ([]byte, []int) {
-	return file_leasehold_v1_coordinator_proto_rawDescGZIP(), []int{12}
+	return file_leasehold_v1_coordinator_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *GrantBatch) GetSession() *Session {
@@ -1082,6 +1298,13 @@ func (x *GrantBatch) GetWall() int64 {
 	return 0
 }
 
+func (x *GrantBatch) GetMade() int64 {
+	if x != nil {
+		return x.Made
+	}
+	return 0
+}
+
 // Grant tells how much was granted in an account, absolutely.
 type Grant struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1100,7 +1323,7 @@ type Grant struct {
 
 func (x *Grant) Reset() {
 	*x = Grant{}
-	mi := &file_leasehold_v1_coordinator_proto_msgTypes[13]
+	mi := &file_leasehold_v1_coordinator_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1112,7 +1335,7 @@ func (x *Grant) String() string {
 func (*Grant) ProtoMessage() {}
 
 func (x *Grant) ProtoReflect() protoreflect.Message {
-	mi := &file_leasehold_v1_coordinator_proto_msgTypes[13]
+	mi := &file_leasehold_v1_coordinator_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1125,7 +1348,7 @@ func (x *Grant) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Grant.ProtoReflect.Descriptor instead.
 func (*Grant) Descriptor() ([]byte, []int) {
-	return file_leasehold_v1_coordinator_proto_rawDescGZIP(), []int{13}
+	return file_leasehold_v1_coordinator_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Grant) GetBucket() *BucketId {
@@ -1207,7 +1430,7 @@ type Recall struct {
 
 func (x *Recall) Reset() {
 	*x = Recall{}
-	mi := &file_leasehold_v1_coordinator_proto_msgTypes[14]
+	mi := &file_leasehold_v1_coordinator_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1219,7 +1442,7 @@ func (x *Recall) String() string {
 func (*Recall) ProtoMessage() {}
 
 func (x *Recall) ProtoReflect() protoreflect.Message {
-	mi := &file_leasehold_v1_coordinator_proto_msgTypes[14]
+	mi := &file_leasehold_v1_coordinator_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1232,7 +1455,7 @@ func (x *Recall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Recall.ProtoReflect.Descriptor instead.
 func (*Recall) Descriptor() ([]byte, []int) {
-	return file_leasehold_v1_coordinator_proto_rawDescGZIP(), []int{14}
+	return file_leasehold_v1_coordinator_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Recall) GetBucket() *BucketId {
@@ -1287,7 +1510,7 @@ type FloorGrant struct {
 
 func (x *FloorGrant) Reset() {
 	*x = FloorGrant{}
-	mi := &file_leasehold_v1_coordinator_proto_msgTypes[15]
+	mi := &file_leasehold_v1_coordinator_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1299,7 +1522,7 @@ func (x *FloorGrant) String() string {
 func (*FloorGrant) ProtoMessage() {}
 
 func (x *FloorGrant) ProtoReflect() protoreflect.Message {
-	mi := &file_leasehold_v1_coordinator_proto_msgTypes[15]
+	mi := &file_leasehold_v1_coordinator_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1312,7 +1535,7 @@ func (x *FloorGrant) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FloorGrant.ProtoReflect.Descriptor instead.
 func (*FloorGrant) Descriptor() ([]byte, []int) {
-	return file_leasehold_v1_coordinator_proto_rawDescGZIP(), []int{15}
+	return file_leasehold_v1_coordinator_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *FloorGrant) GetQuota() string {
@@ -1423,12 +1646,28 @@ const file_leasehold_v1_coordinator_proto_rawDesc = "" +
 	"FloorClaim\x12\x14\n" +
 	"\x05quota\x18\x01 \x01(\tR\x05quota\x12\x12\n" +
 	"\x04slot\x18\x02 \x01(\x05R\x04slot\x12\x14\n" +
-	"\x05grant\x18\x03 \x01(\x04R\x05grant\"\x9c\x01\n" +
+	"\x05grant\x18\x03 \x01(\x04R\x05grant\"\xbe\x02\n" +
 	"\vReportBatch\x12/\n" +
 	"\asession\x18\x01 \x01(\v2\x15.leasehold.v1.SessionR\asession\x12\x12\n" +
 	"\x04sent\x18\x02 \x01(\x03R\x04sent\x12.\n" +
 	"\areports\x18\x03 \x03(\v2\x14.leasehold.v1.ReportR\areports\x12\x18\n" +
-	"\agoodbye\x18\x04 \x01(\bR\agoodbye\"\xde\x02\n" +
+	"\agoodbye\x18\x04 \x01(\bR\agoodbye\x12\x12\n" +
+	"\x04part\x18\x05 \x01(\rR\x04part\x12\x14\n" +
+	"\x05clock\x18\x06 \x01(\x03R\x05clock\x12+\n" +
+	"\x04cuts\x18\a \x03(\v2\x17.leasehold.v1.CutReportR\x04cuts\x125\n" +
+	"\toverspent\x18\b \x03(\v2\x17.leasehold.v1.OverspendR\toverspent\x12\x12\n" +
+	"\x04owes\x18\t \x01(\x04R\x04owes\"i\n" +
+	"\tCutReport\x12\x16\n" +
+	"\x06number\x18\x01 \x01(\x04R\x06number\x12\x14\n" +
+	"\x05count\x18\x02 \x01(\x03R\x05count\x12\x16\n" +
+	"\x06length\x18\x03 \x01(\x03R\x06length\x12\x16\n" +
+	"\x06closed\x18\x04 \x01(\bR\x06closed\"\x91\x01\n" +
+	"\tOverspend\x12.\n" +
+	"\x06bucket\x18\x01 \x01(\v2\x16.leasehold.v1.BucketIdR\x06bucket\x12\x10\n" +
+	"\x03cut\x18\x02 \x01(\x04R\x03cut\x12\x16\n" +
+	"\x06window\x18\x03 \x01(\x03R\x06window\x12\x16\n" +
+	"\x06tokens\x18\x04 \x01(\x03R\x06tokens\x12\x12\n" +
+	"\x04span\x18\x05 \x01(\x03R\x04span\"\x93\x03\n" +
 	"\x06Report\x12.\n" +
 	"\x06bucket\x18\x01 \x01(\v2\x16.leasehold.v1.BucketIdR\x06bucket\x12\x18\n" +
 	"\aaccount\x18\x02 \x01(\x04R\aaccount\x12\x14\n" +
@@ -1444,7 +1683,10 @@ const file_leasehold_v1_coordinator_proto_rawDesc = "" +
 	" \x01(\bR\x05close\x12\x1f\n" +
 	"\vfloor_grant\x18\v \x01(\x04R\n" +
 	"floorGrant\x12%\n" +
-	"\x0efloor_returned\x18\f \x01(\x03R\rfloorReturned\"\xc4\x02\n" +
+	"\x0efloor_returned\x18\f \x01(\x03R\rfloorReturned\x12\x1f\n" +
+	"\vfloor_spent\x18\r \x01(\x03R\n" +
+	"floorSpent\x12\x12\n" +
+	"\x04span\x18\x0e \x01(\x03R\x04span\"\xd8\x02\n" +
 	"\n" +
 	"GrantBatch\x12/\n" +
 	"\asession\x18\x01 \x01(\v2\x15.leasehold.v1.SessionR\asession\x12\x12\n" +
@@ -1454,7 +1696,8 @@ const file_leasehold_v1_coordinator_proto_rawDesc = "" +
 	"\x06grants\x18\x05 \x03(\v2\x13.leasehold.v1.GrantR\x06grants\x12.\n" +
 	"\arecalls\x18\x06 \x03(\v2\x14.leasehold.v1.RecallR\arecalls\x120\n" +
 	"\x06floors\x18\a \x03(\v2\x18.leasehold.v1.FloorGrantR\x06floors\x12\x12\n" +
-	"\x04wall\x18\b \x01(\x03R\x04wall\"\xe9\x01\n" +
+	"\x04wall\x18\b \x01(\x03R\x04wall\x12\x12\n" +
+	"\x04made\x18\t \x01(\x03R\x04made\"\xe9\x01\n" +
 	"\x05Grant\x12.\n" +
 	"\x06bucket\x18\x01 \x01(\v2\x16.leasehold.v1.BucketIdR\x06bucket\x12\x18\n" +
 	"\aaccount\x18\x02 \x01(\x04R\aaccount\x12\x18\n" +
@@ -1497,7 +1740,7 @@ func file_leasehold_v1_coordinator_proto_rawDescGZIP() []byte {
 	return file_leasehold_v1_coordinator_proto_rawDescData
 }
 
-var file_leasehold_v1_coordinator_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_leasehold_v1_coordinator_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_leasehold_v1_coordinator_proto_goTypes = []any{
 	(*LeaseRequest)(nil),        // 0: leasehold.v1.LeaseRequest
 	(*LeaseResponse)(nil),       // 1: leasehold.v1.LeaseResponse
@@ -1510,21 +1753,23 @@ var file_leasehold_v1_coordinator_proto_goTypes = []any{
 	(*Claim)(nil),               // 8: leasehold.v1.Claim
 	(*FloorClaim)(nil),          // 9: leasehold.v1.FloorClaim
 	(*ReportBatch)(nil),         // 10: leasehold.v1.ReportBatch
-	(*Report)(nil),              // 11: leasehold.v1.Report
-	(*GrantBatch)(nil),          // 12: leasehold.v1.GrantBatch
-	(*Grant)(nil),               // 13: leasehold.v1.Grant
-	(*Recall)(nil),              // 14: leasehold.v1.Recall
-	(*FloorGrant)(nil),          // 15: leasehold.v1.FloorGrant
-	(*durationpb.Duration)(nil), // 16: google.protobuf.Duration
+	(*CutReport)(nil),           // 11: leasehold.v1.CutReport
+	(*Overspend)(nil),           // 12: leasehold.v1.Overspend
+	(*Report)(nil),              // 13: leasehold.v1.Report
+	(*GrantBatch)(nil),          // 14: leasehold.v1.GrantBatch
+	(*Grant)(nil),               // 15: leasehold.v1.Grant
+	(*Recall)(nil),              // 16: leasehold.v1.Recall
+	(*FloorGrant)(nil),          // 17: leasehold.v1.FloorGrant
+	(*durationpb.Duration)(nil), // 18: google.protobuf.Duration
 }
 var file_leasehold_v1_coordinator_proto_depIdxs = []int32{
 	7,  // 0: leasehold.v1.LeaseRequest.hello:type_name -> leasehold.v1.Hello
 	10, // 1: leasehold.v1.LeaseRequest.reports:type_name -> leasehold.v1.ReportBatch
 	6,  // 2: leasehold.v1.LeaseResponse.welcome:type_name -> leasehold.v1.Welcome
-	12, // 3: leasehold.v1.LeaseResponse.grants:type_name -> leasehold.v1.GrantBatch
+	14, // 3: leasehold.v1.LeaseResponse.grants:type_name -> leasehold.v1.GrantBatch
 	2,  // 4: leasehold.v1.Session.epoch:type_name -> leasehold.v1.Epoch
 	3,  // 5: leasehold.v1.Welcome.session:type_name -> leasehold.v1.Session
-	16, // 6: leasehold.v1.Welcome.report_interval:type_name -> google.protobuf.Duration
+	18, // 6: leasehold.v1.Welcome.report_interval:type_name -> google.protobuf.Duration
 	3,  // 7: leasehold.v1.Hello.session:type_name -> leasehold.v1.Session
 	4,  // 8: leasehold.v1.Hello.holder:type_name -> leasehold.v1.HolderId
 	2,  // 9: leasehold.v1.Hello.seen_epoch:type_name -> leasehold.v1.Epoch
@@ -1533,21 +1778,24 @@ var file_leasehold_v1_coordinator_proto_depIdxs = []int32{
 	5,  // 12: leasehold.v1.Claim.bucket:type_name -> leasehold.v1.BucketId
 	3,  // 13: leasehold.v1.Claim.session:type_name -> leasehold.v1.Session
 	3,  // 14: leasehold.v1.ReportBatch.session:type_name -> leasehold.v1.Session
-	11, // 15: leasehold.v1.ReportBatch.reports:type_name -> leasehold.v1.Report
-	5,  // 16: leasehold.v1.Report.bucket:type_name -> leasehold.v1.BucketId
-	3,  // 17: leasehold.v1.GrantBatch.session:type_name -> leasehold.v1.Session
-	13, // 18: leasehold.v1.GrantBatch.grants:type_name -> leasehold.v1.Grant
-	14, // 19: leasehold.v1.GrantBatch.recalls:type_name -> leasehold.v1.Recall
-	15, // 20: leasehold.v1.GrantBatch.floors:type_name -> leasehold.v1.FloorGrant
-	5,  // 21: leasehold.v1.Grant.bucket:type_name -> leasehold.v1.BucketId
-	5,  // 22: leasehold.v1.Recall.bucket:type_name -> leasehold.v1.BucketId
-	0,  // 23: leasehold.v1.Coordinator.Lease:input_type -> leasehold.v1.LeaseRequest
-	1,  // 24: leasehold.v1.Coordinator.Lease:output_type -> leasehold.v1.LeaseResponse
-	24, // [24:25] is the sub-list for method output_type
-	23, // [23:24] is the sub-list for method input_type
-	23, // [23:23] is the sub-list for extension type_name
-	23, // [23:23] is the sub-list for extension extendee
-	0,  // [0:23] is the sub-list for field type_name
+	13, // 15: leasehold.v1.ReportBatch.reports:type_name -> leasehold.v1.Report
+	11, // 16: leasehold.v1.ReportBatch.cuts:type_name -> leasehold.v1.CutReport
+	12, // 17: leasehold.v1.ReportBatch.overspent:type_name -> leasehold.v1.Overspend
+	5,  // 18: leasehold.v1.Overspend.bucket:type_name -> leasehold.v1.BucketId
+	5,  // 19: leasehold.v1.Report.bucket:type_name -> leasehold.v1.BucketId
+	3,  // 20: leasehold.v1.GrantBatch.session:type_name -> leasehold.v1.Session
+	15, // 21: leasehold.v1.GrantBatch.grants:type_name -> leasehold.v1.Grant
+	16, // 22: leasehold.v1.GrantBatch.recalls:type_name -> leasehold.v1.Recall
+	17, // 23: leasehold.v1.GrantBatch.floors:type_name -> leasehold.v1.FloorGrant
+	5,  // 24: leasehold.v1.Grant.bucket:type_name -> leasehold.v1.BucketId
+	5,  // 25: leasehold.v1.Recall.bucket:type_name -> leasehold.v1.BucketId
+	0,  // 26: leasehold.v1.Coordinator.Lease:input_type -> leasehold.v1.LeaseRequest
+	1,  // 27: leasehold.v1.Coordinator.Lease:output_type -> leasehold.v1.LeaseResponse
+	27, // [27:28] is the sub-list for method output_type
+	26, // [26:27] is the sub-list for method input_type
+	26, // [26:26] is the sub-list for extension type_name
+	26, // [26:26] is the sub-list for extension extendee
+	0,  // [0:26] is the sub-list for field type_name
 }
 
 func init() { file_leasehold_v1_coordinator_proto_init() }
@@ -1569,7 +1817,7 @@ func file_leasehold_v1_coordinator_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_leasehold_v1_coordinator_proto_rawDesc), len(file_leasehold_v1_coordinator_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   16,
+			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
