@@ -24,7 +24,7 @@ type Standing struct {
 }
 
 // AllowDetailed is AllowN, and appends to into how every quota with a bucket
-// that matches stands, in the order of the policy; the one that decided stands as
+// that matches stands, in the order of their names; the one that decided stands as
 // the Decision says. It costs somewhat more, and is for surfaces that tell all
 // of it, such as headers of HTTP. Its errors are those of AllowN.
 func (l *Limiter) AllowDetailed(ctx context.Context, req Request, n int64, into []Standing) (Decision, []Standing, error) {

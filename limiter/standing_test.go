@@ -44,7 +44,7 @@ func detailed(t *testing.T, l *limiter.Limiter, n int64, pairs ...limiter.Pair) 
 func TestDetailsTellOfEveryQuotaThatMatches(t *testing.T) {
 	k, tenant := limiter.Pair{Key: "api_key", Value: "k"}, limiter.Pair{Key: "tenant", Value: "t"}
 	run(t, three, func(t *testing.T, _ *limitertest.Coordinator, l *limiter.Limiter) {
-		time.Sleep(time.Until(time.Now().Truncate(time.Hour).Add(time.Hour)))
+		time.Sleep(time.Until(time.Now().Truncate(time.Hour).Add(time.Hour + 50*time.Millisecond)))
 		d, by := detailed(t, l, 3, k, tenant, limiter.Pair{Key: "plan", Value: "vip"})
 		require.True(t, d.Allowed, "%+v", d)
 		assert.Len(t, by, 3, "an unbounded quota has no bucket")

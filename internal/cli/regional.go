@@ -83,6 +83,7 @@ the environment, then the file.`,
 	f.DurationVar(&o.Limiter.ColdWait, "cold-wait", time.Second, "`time` that a request of an unknown key waits for its first lease; below 0 it does not")
 	f.StringVar(&grpc, "listen", regionalGRPC, "`address` of gRPC")
 	f.StringVar(&http, "http", regionalHTTP, "`address` of HTTP")
+	f.BoolVar(&o.LegacyHeaders, "legacy-headers", false, "answer over HTTP with X-RateLimit-Limit, -Remaining and -Reset too, for clients that know no other")
 	f.DurationVar(&o.DrainDelay, "drain-delay", 500*time.Millisecond, "`time` between turning unready and refusing requests, so that load balancers notice")
 	f.DurationVar(&o.DrainTimeout, "drain-timeout", 5*time.Second, "`time` that requests in flight, and then the goodbye to the coordinator, may take")
 	logs.Register(f)

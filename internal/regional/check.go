@@ -4,10 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"strconv"
-	"strings"
 	"time"
 
+	"github.com/a1009580/leasehold/internal/respond"
 	"github.com/a1009580/leasehold/limiter"
 )
 
@@ -30,32 +29,35 @@ func (s *Server) handleCheck(read func(*http.Request) (checkRequest, error)) htt
 		_ = patience.SetReadDeadline(began.Add(bodyTimeout)) // where there is a connection
 		deny, err := denialStatus(r)
 		if err != nil {
-			writeProblem(w, http.StatusBadRequest, err)
+			respond.Problem(w, http.StatusBadRequest, err.Error())
 			return
 		}
 		q, err := read(r)
 		if err != nil {
-			writeProblem(w, badRequestStatus(err), err)
+			respond.Problem(w, badRequestStatus(err), err.Error())
 			return
 		}
 		_ = patience.SetReadDeadline(time.Time{})
-		d, err := s.limiter.AllowN(r.Context(), limiter.Request{Domain: q.domain, Descriptor: q.descriptor}, q.cost)
+		var room [4]limiter.Standing
+		d, all, err := s.limiter.AllowDetailed(r.Context(), limiter.Request{Domain: q.domain, Descriptor: q.descriptor}, q.cost, room[:0])
 		s.metrics.http.Observe(time.Since(began).Seconds())
+		// An answer is about one moment: whoever keeps it would repeat it.
+		w.Header().Set("Cache-Control", "no-store")
 		if err != nil {
 			_, code := codesOf(err)
 			if code == http.StatusServiceUnavailable {
 				w.Header().Set("Retry-After", "1")
 			}
-			writeProblem(w, code, err)
+			respond.Problem(w, code, err.Error())
 			return
 		}
-		s.limitHeaders(w.Header(), q.domain, &d)
+		s.form.Fields(w.Header(), q.domain, &d, all, s.clock.Wall())
 		if !d.Allowed {
-			s.writeDenial(w, deny, q.domain, &d)
+			s.form.Deny(w, deny, q.domain, &d, all)
 			return
 		}
 		writeJSON(w, http.StatusOK, allowed{
-			Allowed: true, Reason: d.Reason.String(), Quota: d.Quota, Limit: d.Limit, Remaining: d.Remaining, Reset: seconds(d.Reset),
+			Allowed: true, Reason: d.Reason.String(), Quota: d.Quota, Limit: d.Limit, Remaining: d.Remaining, Reset: respond.Seconds(d.Reset),
 		})
 	}
 }
@@ -89,16 +91,6 @@ func badRequestStatus(err error) int {
 		return http.StatusRequestEntityTooLarge
 	}
 	return http.StatusBadRequest
-}
-
-// seconds is an exact number of seconds.
-func seconds(d time.Duration) json.Number {
-	whole, fraction := strconv.FormatInt(int64(d/time.Second), 10), d%time.Second
-	if fraction == 0 {
-		return json.Number(whole)
-	}
-	digits := strconv.FormatInt(int64(time.Second+fraction), 10)[1:]
-	return json.Number(whole + "." + strings.TrimRight(digits, "0"))
 }
 
 func writeJSON(w http.ResponseWriter, status int, body any) {

@@ -8,11 +8,9 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/a1009580/leasehold/internal/respond"
 	"github.com/a1009580/leasehold/limiter"
 )
-
-// statusClientGone is what others log for a client that left: nobody reads it.
-const statusClientGone = 499
 
 // codesOf is the one place that says which code an error of the limiter has, in
 // gRPC and in HTTP.
@@ -26,7 +24,7 @@ func codesOf(err error) (codes.Code, int) {
 		errors.Is(err, limiter.ErrKeyTooLong), errors.Is(err, limiter.ErrTooManyQuotas):
 		return codes.InvalidArgument, http.StatusBadRequest
 	case errors.Is(err, context.Canceled):
-		return codes.Canceled, statusClientGone
+		return codes.Canceled, respond.StatusClientGone
 	case errors.Is(err, context.DeadlineExceeded):
 		return codes.DeadlineExceeded, http.StatusGatewayTimeout
 	default:

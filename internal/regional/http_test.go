@@ -14,7 +14,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/a1009580/leasehold/limiter/limitertest"
-	"github.com/a1009580/leasehold/policy"
+)
+
+// Problem types of the draft, as clients know them.
+const (
+	quotaExceeded   = "https://iana.org/assignments/http-problem-types#quota-exceeded"
+	reducedCapacity = "https://iana.org/assignments/http-problem-types#temporary-reduced-capacity"
 )
 
 func TestCheckAdmitsAndDeniesWithHeaders(t *testing.T) {
@@ -30,10 +35,10 @@ func TestCheckAdmitsAndDeniesWithHeaders(t *testing.T) {
 		a = r.check("k")
 		assert.Equal(t, http.StatusTooManyRequests, a.code)
 		assert.Equal(t, "application/problem+json", a.header.Get("Content-Type"))
-		assert.Equal(t, `"key";r=0;t=60`, a.header.Get("RateLimit"))
+		assert.Equal(t, `"key";r=0;t=30`, a.header.Get("RateLimit"), "until one could be admitted")
 		assert.Equal(t, "30", a.header.Get("Retry-After"))
 		assert.Equal(t, map[string]any{
-			"type": quotaExceeded, "title": "The quota is exceeded", "status": json.Number("429"),
+			"type": quotaExceeded, "title": "Quota Exceeded", "status": json.Number("429"),
 			"detail":            "The quota is used up, as far as this region knows.",
 			"violated-policies": []any{"key"}, "allowed": false, "reason": "exhausted", "quota": "api/key", "limit": json.Number("2"),
 			"remaining": json.Number("0"), "reset_seconds": json.Number("60"), "retry_after_seconds": json.Number("30"),
@@ -70,9 +75,10 @@ func TestHDR03_AllTimesAreSecondsAndAgree(t *testing.T) {
 
 func TestHDR01_AWindowsResetEqualsItsRetryAfter(t *testing.T) {
 	run(t, perKey("{tokens: 2, per: 60s, algorithm: fixed_window}"), func(t *testing.T, r *rig) {
-		time.Sleep(time.Until(time.Now().Truncate(time.Minute).Add(time.Minute)))
+		time.Sleep(time.Until(time.Now().Truncate(time.Minute).Add(time.Minute + 50*time.Millisecond)))
 		for range 2 {
-			require.Equal(t, http.StatusOK, r.check("k").code)
+			a := r.check("k")
+			require.Equal(t, http.StatusOK, a.code, "%v %s", time.Now(), a.text)
 			time.Sleep(time.Second)
 		}
 		a := r.check("k")
@@ -82,27 +88,6 @@ func TestHDR01_AWindowsResetEqualsItsRetryAfter(t *testing.T) {
 		assert.Equal(t, "58", a.header.Get("Retry-After"))
 		assert.Equal(t, a.body["reset_seconds"], a.body["retry_after_seconds"])
 	})
-}
-
-func TestHDR09_RetryAfterIsSpreadUpward(t *testing.T) {
-	for _, c := range []struct {
-		exact       time.Duration
-		random      float64
-		least, most int64
-	}{
-		{time.Millisecond, 0.99, 1, 1},
-		{time.Second, 0.99, 1, 1},
-		{9001 * time.Millisecond, 0, 10, 10},
-		{9001 * time.Millisecond, 0.99, 10, 11},
-		{100 * time.Second, 0.99, 110, 110},
-		{100 * time.Second, 0.5, 105, 105},
-		{10000 * time.Second, 0.999999, 11000, 11000},
-	} {
-		s := &Server{opts: Options{Random: func() float64 { return c.random }}}
-		got := s.retryAfter(c.exact)
-		assert.GreaterOrEqual(t, got, c.least, c.exact)
-		assert.LessOrEqual(t, got, c.most, c.exact)
-	}
 }
 
 func TestBothFormsAskTheSame(t *testing.T) {
@@ -291,33 +276,4 @@ func TestStatusOvershootAndMetrics(t *testing.T) {
 		assert.NotContains(t, a.text, "s3cret")
 		assert.Equal(t, http.StatusOK, r.get("/debug/pprof/").code)
 	})
-}
-
-func TestAdvertisedLimits(t *testing.T) {
-	now := time.Date(2026, 2, 10, 12, 0, 0, 0, time.UTC)
-	for limit, want := range map[string][2]int64{
-		"{tokens: 10000, per: 1m}":                            {10000, 60},
-		"{tokens: 1000, per: 1s, burst: 50}":                  {1000, 1},
-		"{tokens: 100, per: 1m, burst: 500}":                  {500, 300},
-		"{tokens: 10, per: 100ms}":                            {100, 1},
-		"{tokens: 10, per: 1500ms}":                           {13, 2},
-		"{tokens: 7, per: 1h, algorithm: fixed_window}":       {7, 3600},
-		"{tokens: 7, per: month, algorithm: calendar_window}": {7, 28 * 86400},
-		"{tokens: 7, per: day, algorithm: calendar_window}":   {7, 86400},
-		"{tokens: 1, per: 10000s}":                            {1, 10000},
-	} {
-		set, err := policy.Parse("p", []byte(head+"quotas: [{name: q, match: {}, limit: "+limit+"}]"))
-		require.NoError(t, err)
-		tokens, window := advertised(set.Quota("api/q"), now)
-		assert.Equal(t, want, [2]int64{tokens, window}, limit)
-		assert.GreaterOrEqual(t, tokens, set.Quota("api/q").Limit.Capacity(), "what remains is never above it")
-	}
-}
-
-func TestSecondsAreExact(t *testing.T) {
-	for d, want := range map[time.Duration]string{
-		0: "0", time.Nanosecond: "0.000000001", 1500 * time.Millisecond: "1.5", time.Hour: "3600", 10*time.Second + 6*time.Millisecond: "10.006",
-	} {
-		assert.Equal(t, want, seconds(d).String())
-	}
 }

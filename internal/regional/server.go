@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc/health"
 
 	"github.com/a1009580/leasehold/internal/clock"
+	"github.com/a1009580/leasehold/internal/respond"
 	"github.com/a1009580/leasehold/limiter"
 )
 
@@ -41,6 +42,9 @@ type Options struct {
 	// Random returns numbers from 0 to less than 1, for the jitter of
 	// Retry-After. By default they are random.
 	Random func() float64
+	// LegacyHeaders adds X-RateLimit-Limit, -Remaining and -Reset to the answers
+	// over HTTP.
+	LegacyHeaders bool
 }
 
 const defaultDrainTimeout = 5 * time.Second
@@ -55,6 +59,7 @@ type Server struct {
 	http     *http.Server
 	health   *health.Server
 	metrics  *metrics
+	form     respond.Form
 	began    time.Time
 	draining atomic.Bool
 }
@@ -70,6 +75,7 @@ func New(o Options) (*Server, error) {
 	}
 	o = o.withDefaults()
 	s := &Server{opts: o, log: o.Logger, clock: o.Limiter.Clock, health: health.NewServer(), began: time.Now()}
+	s.form = respond.Form{Legacy: o.LegacyHeaders, Random: o.Random}
 	if s.clock == nil {
 		s.clock = clock.New(1) // for the time of day alone
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/a1009580/leasehold/internal/respond"
 	"github.com/a1009580/leasehold/internal/version"
 	"github.com/a1009580/leasehold/lease"
 	"github.com/a1009580/leasehold/limiter"
@@ -67,14 +68,14 @@ func (s *Server) handleStatus(w http.ResponseWriter, _ *http.Request) {
 	st := s.limiter.Status()
 	state, _ := s.state()
 	b := statusBody{
-		Region: st.Region, Node: st.Node, Version: version.String(), Uptime: seconds(time.Since(s.began).Round(time.Millisecond)),
+		Region: st.Region, Node: st.Node, Version: version.String(), Uptime: respond.Seconds(time.Since(s.began).Round(time.Millisecond)),
 		State: state, Policy: st.PolicyRevision, Unknown: st.UnknownDomain, Quotas: []quotaBody{}, Domains: []domainBody{},
 		Coordinator: coordinator{Connected: st.Connected, Address: st.Coordinator, Cluster: st.Cluster, LastError: st.LastError},
 	}
 	if st.Connected {
 		c := &b.Coordinator
 		c.Epoch, c.Session = st.Epoch, st.Session
-		c.Since, c.Heard, c.RoundTrip = seconds(st.Since), seconds(st.Heard), seconds(st.RoundTrip)
+		c.Since, c.Heard, c.RoundTrip = respond.Seconds(st.Since), respond.Seconds(st.Heard), respond.Seconds(st.RoundTrip)
 	}
 	for i := range st.Quotas {
 		q := &st.Quotas[i]
@@ -117,7 +118,7 @@ func (s *Server) handleOvershoot(w http.ResponseWriter, _ *http.Request) {
 	set := s.limiter.Policy()
 	if set == nil {
 		w.Header().Set("Retry-After", "1")
-		writeProblem(w, http.StatusServiceUnavailable, limiter.ErrNotReady)
+		respond.Problem(w, http.StatusServiceUnavailable, limiter.ErrNotReady.Error())
 		return
 	}
 	b := overshootBody{Region: s.opts.Limiter.Region, Connected: s.limiter.Connected(), Quotas: []overshootQuota{}}

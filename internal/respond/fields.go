@@ -1,0 +1,101 @@
+package respond
+
+import (
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/a1009580/leasehold/limiter"
+)
+
+// Form is how answers are written. Its methods may be called concurrently.
+type Form struct {
+	// Legacy adds X-RateLimit-Limit, -Remaining and -Reset, which many clients
+	// read: they are the q, r and t of the quota that decided.
+	Legacy bool
+	// Random returns numbers from 0 to less than 1, for the jitter of
+	// Retry-After.
+	Random func() float64
+}
+
+// maxInteger is the largest Integer of a structured field (RFC 9651, 3.3.1):
+// limits may be larger, and are then told as this.
+const maxInteger = 999_999_999_999_999
+
+// Fields sets RateLimit-Policy, what each quota admits, and RateLimit, what is
+// left of it here: an item for each of all, in their order. Wall is the time of
+// day. Their times are whole seconds, rounded up.
+func (f *Form) Fields(h http.Header, domain string, d *limiter.Decision, all []limiter.Standing, wall time.Time) {
+	if len(all) == 0 {
+		return
+	}
+	var room [2][192]byte
+	policies, limits := room[0][:0], room[1][:0]
+	for i := range all {
+		s := &all[i]
+		if i > 0 {
+			policies, limits = append(policies, ", "...), append(limits, ", "...)
+		}
+		tokens, window := advertised(s, wall)
+		policies = appendItem(policies, shortName(domain, s.Quota.ID), 'q', tokens, 'w', window)
+		limits = appendItem(limits, shortName(domain, s.Quota.ID), 'r', s.Remaining, 't', effectiveWindow(s))
+		if f.Legacy && s.Quota.ID == d.Quota {
+			h.Set("X-RateLimit-Limit", strconv.FormatInt(min(tokens, maxInteger), 10))
+			h.Set("X-RateLimit-Remaining", strconv.FormatInt(min(s.Remaining, maxInteger), 10))
+			h.Set("X-RateLimit-Reset", strconv.FormatInt(effectiveWindow(s), 10))
+		}
+	}
+	h.Set("RateLimit-Policy", string(policies))
+	h.Set("RateLimit", string(limits))
+}
+
+// appendItem appends one item of a structured field: a string, which names the
+// quota and consists of letters, digits and .-_, with two Integer parameters.
+func appendItem(b []byte, name string, p1 byte, v1 int64, p2 byte, v2 int64) []byte {
+	b = append(append(append(b, '"'), name...), '"', ';', p1, '=')
+	b = strconv.AppendInt(b, min(v1, maxInteger), 10)
+	b = append(b, ';', p2, '=')
+	return strconv.AppendInt(b, min(v2, maxInteger), 10)
+}
+
+// shortName is a quota's name within its domain.
+func shortName(domain, id string) string {
+	if name, ok := strings.CutPrefix(id, domain); ok {
+		return strings.TrimPrefix(name, "/")
+	}
+	return id
+}
+
+// effectiveWindow is the t of a quota in whole seconds: how long no more than what
+// remains can be used. Of a quota that had too little it ends when it could
+// have enough, which is when to come back; of any other, when it is whole again.
+func effectiveWindow(s *limiter.Standing) int64 {
+	if s.Short && s.RetryAfter > 0 {
+		return wholeSeconds(s.RetryAfter)
+	}
+	return wholeSeconds(s.Reset)
+}
+
+// wholeSeconds rounds up.
+func wholeSeconds(d time.Duration) int64 {
+	n := int64(d / time.Second)
+	if d%time.Second > 0 {
+		n++
+	}
+	return n
+}
+
+// retryAfter is the whole seconds of a Retry-After: at least one, never before
+// the truth, and later by up to a tenth, or by up to one where that is less, so
+// that clients which were denied together do not come back together. Who waits
+// for no more than a second is spread by the rounding up.
+func (f *Form) retryAfter(d time.Duration) int64 {
+	n := wholeSeconds(d)
+	if n <= 1 {
+		return 1
+	}
+	spread := max(1, n/10)
+	return n + int64(math.Floor(f.Random()*float64(spread+1)))
+}
