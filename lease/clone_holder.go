@@ -59,6 +59,8 @@ func (k *holderCopier) holding(q *holding) *holding {
 	c.floor.Store(k.floor(q.floor.Load()))
 	c.count.Store(q.count.Load())
 	c.full.Store(q.full.Load())
+	c.floorSpent.Store(q.floorSpent.Load())
+	c.overspent.Store(q.overspent.Load())
 	return c
 }
 

@@ -219,7 +219,10 @@ func (h *heldTokens) finish(c *Cell, admitted bool) {
 	}
 	if admitted {
 		c.floor.Level -= h.floor
-		c.floorSpent.Add(h.floor)
+		if h.floor > 0 {
+			c.floorSpent.Add(h.floor)
+			c.quota.floorSpent.Add(h.floor)
+		}
 	}
 }
 

@@ -38,7 +38,7 @@ var fields = map[reflect.Type]string{
 	reflect.TypeFor[bound]():         `Holder Tokens`,
 	reflect.TypeFor[Holder](): `cfg cluster seenEpoch seenRevision policy drift interval roundTrip wall session live lastOut
 		quotas names cells cursor bornMu born seq touched urgent dropped closed cut cuts owing ahead clocked`,
-	reflect.TypeFor[holding]():    `terms floor cells count full credited returned max`,
+	reflect.TypeFor[holding]():    `terms floor cells count full floorSpent overspent credited returned max`,
 	reflect.TypeFor[floorLease](): `slot grant rate burst start deadline`,
 	reflect.TypeFor[Cell](): `id seq owner quota lease low refused need largest answered hint queued next mu floor floorGrant
 		floorSpent gone over overspent back handing waitMu changed report`,

@@ -100,6 +100,8 @@ type holding struct {
 	cells *xsync.Map[string, *Cell]
 	count atomic.Int64
 	full  atomic.Bool // keys beyond the cap share one bucket
+	// What was ever spent from floors, and unreserved.
+	floorSpent, overspent atomic.Int64
 	// What was granted here and given back, ever; the owner's.
 	credited int64
 	returned int64

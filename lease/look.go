@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"math"
 	"time"
 
 	"github.com/a1009580/leasehold/bucket"
@@ -9,7 +10,8 @@ import (
 // Outlook is what a cell can tell a user at one moment. What other regions hold
 // is not known here.
 type Outlook struct {
-	// Remaining is what lease and floor hold here and, for a request that was
+	// Remaining is what lease and floor hold here, what may be spent unreserved
+	// while the holder is cut off and, for a request that was
 	// admitted, what the coordinator had left when it last told: a lease is a
 	// small part of what its bucket would give. It is never below 0 and never
 	// above Limit.
@@ -53,7 +55,8 @@ func (c *Cell) Outlook(now time.Duration, cost int64, admitted bool, roundTrip t
 			o.Known = false
 		}
 	}
-	o.Remaining += max(0, floor.Level)
+	over := c.overNow(now, cost)
+	o.Remaining += max(0, floor.Level) + over.Level
 	if admitted {
 		o.Remaining += c.poolHeard(now, t)
 	}
@@ -74,6 +77,9 @@ func (c *Cell) Outlook(now time.Duration, cost int64, admitted bool, roundTrip t
 	}
 	if near {
 		o.Retry = max(roundTrip, time.Millisecond)
+	}
+	if own, ok := over.Rate.TimeFor(missing, over.Rem); ok && short && missing <= over.Burst-over.Level {
+		o.Retry = min(o.Retry, own)
 	}
 	o.Reset = max(o.Reset, o.Retry)
 	return o
@@ -112,6 +118,25 @@ func (c *Cell) floorNow(now time.Duration) bucket.TokenBucket {
 	defer c.mu.Unlock()
 	c.floorLevel(now)
 	return c.floor
+}
+
+// overNow is what the cell may spend unreserved, brought up to now; it is zero
+// while that is nothing.
+func (c *Cell) overNow(now time.Duration, cost int64) bucket.TokenBucket {
+	cut := c.owner.cut.Load()
+	if cut == nil {
+		return bucket.TokenBucket{}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	level := c.unreserved(now, cut, cost)
+	if level == math.MaxInt64 { // unbounded
+		return bucket.TokenBucket{Level: math.MaxInt64 / 2}
+	}
+	if c.over == nil || c.over.cut != cut.Number {
+		return bucket.TokenBucket{}
+	}
+	return c.over.bucket
 }
 
 // windowOver says that the window has ended of which the last grant was: nothing
@@ -173,6 +198,9 @@ type Sum struct {
 	Unspent  int64
 	// FloorOwned says that the holder has a part of its region's floor.
 	FloorOwned bool
+	// FloorSpent and Overspent are the tokens that were ever spent here from
+	// floors, and unreserved.
+	FloorSpent, Overspent int64
 }
 
 // Sums tells of every quota in force, in the order of their names. It visits
@@ -186,6 +214,7 @@ func (h *Holder) Sums(now time.Duration) []Sum {
 		f := q.floor.Load()
 		sums[i] = Sum{
 			Quota: name, Cells: q.count.Load(), Full: q.full.Load(), Credited: q.credited, Returned: q.returned,
+			FloorSpent: q.floorSpent.Load(), Overspent: q.overspent.Load(),
 			FloorOwned: f != nil && now < time.Duration(f.deadline.Load()),
 		}
 		place[q] = i

@@ -68,6 +68,7 @@ func (c *Cell) overspend(now time.Duration, cut *Cut, tokens int64) {
 		o.bucket.Level -= tokens
 	}
 	c.overspent.Add(tokens)
+	c.quota.overspent.Add(tokens)
 	s := overspend{cut: cut.Number, window: c.windowAt(now, t), began: now, tokens: tokens}
 	if n := len(o.spent); n > 0 {
 		last := &o.spent[n-1]

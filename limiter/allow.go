@@ -121,8 +121,12 @@ func (l *Limiter) answer(m *matched, v *lease.Verdict, n int64) Decision {
 			q.tally.add(countAllowed)
 		}
 		view := l.view(m, v, v.Cell, n, roundTrip)
+		reason := WithinQuota
+		if v.Unreserved {
+			reason = Unreserved
+		}
 		return Decision{
-			Allowed: true, Reason: WithinQuota, Quota: m.quotas[v.Cell].ID,
+			Allowed: true, Reason: reason, Quota: m.quotas[v.Cell].ID,
 			Limit: view.Limit, Remaining: view.Remaining, Reset: view.Reset,
 		}
 	}
@@ -205,9 +209,9 @@ func (l *Limiter) reason(o lease.Outcome) Reason {
 	switch {
 	case o == lease.Impossible || o == lease.Invalid:
 		return Impossible
-	case l.holder.Connected() && o == lease.Cold:
+	case l.reached() && o == lease.Cold:
 		return NoLease
-	case l.holder.Connected():
+	case l.reached():
 		return Exhausted
 	case l.welcomed.Load():
 		return CutOff
@@ -215,3 +219,7 @@ func (l *Limiter) reason(o lease.Outcome) Reason {
 		return NoLease
 	}
 }
+
+// reached says that what is asked for can come: a session is open, and its
+// coordinator answers.
+func (l *Limiter) reached() bool { return l.holder.Connected() && !l.cutOff.Load() }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/a1009580/leasehold/internal/wire"
+	"github.com/a1009580/leasehold/partition"
 )
 
 const (
@@ -51,7 +52,9 @@ func (l *Limiter) report() time.Duration {
 	l.speaking.Lock()
 	defer l.speaking.Unlock()
 	l.mu.Lock()
-	batch, ok := l.holder.Tick(l.now())
+	now := l.now()
+	l.notice(now, func(*partition.Link) {})
+	batch, ok := l.holder.Tick(now)
 	interval := l.state.interval
 	l.mu.Unlock()
 	if !ok || l.out == nil {

@@ -19,6 +19,7 @@ import (
 	pb "github.com/a1009580/leasehold/api/leasehold/v1"
 	"github.com/a1009580/leasehold/internal/wire"
 	"github.com/a1009580/leasehold/lease"
+	"github.com/a1009580/leasehold/partition"
 )
 
 const (
@@ -85,6 +86,7 @@ func (l *Limiter) lost(address string, welcomed bool, err error) {
 		l.state.said = now
 	}
 	l.state.lastError = err
+	l.notice(now, func(k *partition.Link) { k.Broken(now, wordsOf(err)) })
 	l.mu.Unlock()
 	switch {
 	case welcomed && errors.Is(err, errOrderly):
@@ -96,6 +98,14 @@ func (l *Limiter) lost(address string, welcomed bool, err error) {
 	default:
 		l.log.Debug("still no coordinator", "coordinator", address, "error", err)
 	}
+}
+
+// wordsOf is an error in words for people: of a status its message.
+func wordsOf(err error) string {
+	if s, ok := status.FromError(err); ok {
+		return s.Message()
+	}
+	return err.Error()
 }
 
 // leaderNamed returns the address that a coordinator which does not lead named
@@ -136,6 +146,7 @@ func (l *Limiter) converse(ctx context.Context, address string) (welcomed bool, 
 	if err != nil {
 		return false, err
 	}
+	l.opened()
 	defer l.disconnect(s)
 	w, err := s.welcome()
 	if err != nil {
@@ -156,6 +167,14 @@ func (l *Limiter) converse(ctx context.Context, address string) (welcomed bool, 
 			return true, err
 		}
 	}
+}
+
+// opened notes that there is a stream, which proves nothing yet.
+func (l *Limiter) opened() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.now()
+	l.notice(now, func(k *partition.Link) { k.Opened(now) })
 }
 
 // greet answers a Welcome: it adopts the policy and opens the session. No report
@@ -197,6 +216,9 @@ func (l *Limiter) accept(address string, w lease.Welcome) ([]lease.Hello, error)
 			l.log.Info("a new policy is in force", "revision", w.PolicyRevision)
 		}
 	}
+	if !l.holder.Older(w) {
+		l.notice(now, func(k *partition.Link) { k.Proof(now) })
+	}
 	pieces, err := l.holder.Welcome(now, w)
 	if err != nil {
 		return pieces, err
@@ -223,6 +245,14 @@ func (l *Limiter) hear(m *pb.LeaseResponse) error {
 		return nil // all that comes now is given back by the goodbye
 	}
 	now := l.now()
+	l.notice(now, func(k *partition.Link) {
+		if batch.Echo > l.state.echo {
+			l.state.echo = batch.Echo
+			k.Proof(now)
+		} else {
+			k.Heard(now) // it does not answer: our reports may not arrive
+		}
+	})
 	if err := l.holder.Grants(now, batch); err != nil {
 		return err
 	}

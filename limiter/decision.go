@@ -41,11 +41,13 @@ const (
 	CutOff             // no coordinator is reached, and too little is held here
 	Impossible         // the cost is above what this region could ever admit at once
 	Unmatched          // no quota matches, and the domain denies such requests
+	Unreserved         // no coordinator is reached, and the quota lets requests pass beyond its limit then
 	reasons
 )
 
 var reasonNames = [reasons]string{
 	"none", "within_quota", "no_quota", "unbounded", "exhausted", "no_lease", "cut_off", "impossible", "unmatched",
+	"unreserved",
 }
 
 // String returns the reason as a word with underscores.
@@ -57,4 +59,6 @@ func (r Reason) String() string {
 }
 
 // Allows says whether a request is admitted for this reason.
-func (r Reason) Allows() bool { return r == WithinQuota || r == NoQuota || r == Unbounded }
+func (r Reason) Allows() bool {
+	return r == WithinQuota || r == NoQuota || r == Unbounded || r == Unreserved
+}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/a1009580/leasehold/internal/clock"
 	"github.com/a1009580/leasehold/lease"
+	"github.com/a1009580/leasehold/partition"
 	"github.com/a1009580/leasehold/reconcile"
 )
 
@@ -30,6 +31,7 @@ type Limiter struct {
 	rules         atomic.Pointer[rules] // nil until a policy is known, and after Close
 	roundTrip     atomic.Int64
 	welcomed      atomic.Bool // by a coordinator, ever
+	cutOff        atomic.Bool // as the link says
 	scratch       sync.Pool
 	unknownDomain atomic.Int64
 	ready         chan struct{} // closed when a policy is known
@@ -44,6 +46,7 @@ type Limiter struct {
 	// it. No decision takes it.
 	mu       sync.Mutex
 	state    connection
+	link     partition.Link
 	policy   []byte // in force, in its canonical form, and its revision
 	revision uint64
 
@@ -60,6 +63,7 @@ type connection struct {
 	coordinator string
 	since       time.Duration
 	heard       time.Duration // when something last came
+	echo        time.Duration // the newest report that was answered
 	interval    time.Duration // between reports
 	lastError   error
 	said        time.Duration // when it was last said that there is none; 0: not since a session
@@ -85,6 +89,10 @@ func New(opts Options) (*Limiter, error) {
 	l.now = l.clock.Mono
 	l.scratch.New = func() any { return new(scratch) }
 	l.state.interval = firstInterval
+	var err error
+	if l.link, err = partition.NewLink(partition.DefaultTiming(), l.now()); err != nil {
+		return nil, err
+	}
 	kept, err := l.openKeeper()
 	if err != nil {
 		return nil, err

@@ -28,6 +28,7 @@ type Status struct {
 	RoundTrip      time.Duration // 0 if not known
 	PolicyRevision uint64
 	LastError      string // why the last attempt or session ended
+	Link           Link
 
 	UnknownDomain int64 // requests of unknown domains
 	Quotas        []QuotaStatus
@@ -53,6 +54,8 @@ type QuotaStatus struct {
 	Returned   int64
 	Unspent    int64
 	FloorOwned bool
+	FloorSpent int64 // tokens that were ever spent here from floors
+	Overspent  int64 // and unreserved, while cut off
 }
 
 // Denied is the number of all denials.
@@ -78,6 +81,7 @@ func (l *Limiter) Status() Status {
 		Region: l.opts.Region, Node: l.opts.Node, Connected: l.holder.Connected(), Welcomed: l.welcomed.Load(),
 		Cluster: l.holder.State().Cluster, Coordinator: c.coordinator, Epoch: c.session.Epoch.String(), Session: c.session.N,
 		RoundTrip: l.holder.RoundTrip(), PolicyRevision: l.revision, UnknownDomain: l.unknownDomain.Load(),
+		Link: l.linkNow(now),
 	}
 	l.mu.Unlock()
 	if s.Connected {
@@ -101,6 +105,7 @@ func (l *Limiter) Status() Status {
 		if ok {
 			q := &s.Quotas[j]
 			q.Buckets, q.Credited, q.Returned, q.Unspent, q.FloorOwned = h.Cells, h.Credited, h.Returned, h.Unspent, h.FloorOwned
+			q.FloorSpent, q.Overspent = h.FloorSpent, h.Overspent
 		}
 	}
 	for _, d := range r.set.Domains {

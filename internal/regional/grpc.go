@@ -122,6 +122,8 @@ func reason(r limiter.Reason) pb.Reason {
 		return pb.Reason_REASON_IMPOSSIBLE
 	case limiter.Unmatched:
 		return pb.Reason_REASON_UNMATCHED
+	case limiter.Unreserved:
+		return pb.Reason_REASON_UNRESERVED
 	default:
 		return pb.Reason_REASON_UNSPECIFIED
 	}
