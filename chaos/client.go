@@ -40,6 +40,9 @@ func (w *World) runClient(c *Client, dice *rng) {
 		for range c.Burst {
 			r.request(c.Cells, dice.between(c.MinCost, c.MaxCost), c.Wait)
 		}
+		if c.Refund > 0 && dice.n(1000) < c.Refund {
+			r.refund(c.Cells[0], dice.between(1, 3*c.MaxCost))
+		}
 	}
 	w.heap.push(w.now+c.Every, func() { w.runClient(c, dice) })
 }

@@ -90,6 +90,7 @@ type Client struct {
 	MinCost  int64
 	MaxCost  int64
 	Wait     time.Duration // for tokens, before it gives up
+	Refund   int           // how many of a thousand bursts are followed by a refund
 }
 
 // Cell names a bucket by its quota's and its key's number.
@@ -142,6 +143,7 @@ const (
 	FloorMoved
 	ClaimMade
 	SeveralCells
+	Refunded
 	kinds
 )
 
@@ -156,7 +158,7 @@ var kindNames = [kinds]string{
 	LostAnswer: "store answer lost", LostCall: "store call lost", LateWrite: "store write after its answer", SlowCall: "store call slow",
 	Takeover: "takeover", StaleRefused: "stale coordinator refused", LostHistory: "lost history noticed", WindowRolled: "window rolled",
 	WaiterServed: "waiter served", Impossible: "impossible cost", FloorSpent: "floor spent", FloorMoved: "floor re-assigned",
-	ClaimMade: "claim made", SeveralCells: "several quotas at once",
+	ClaimMade: "claim made", SeveralCells: "several quotas at once", Refunded: "admission taken back",
 }
 
 // String returns the kind in words.

@@ -21,6 +21,7 @@ type coordinator struct {
 	term    int           // counts leaderships, so that answers of an old one are dropped
 	retired bool          // it resigns as soon as its ledger is idle
 	policy  lease.PolicyRecord
+	back    []int64 // what each bucket was refunded, as last seen
 }
 
 func (c *coordinator) moment() lease.Moment {
@@ -181,7 +182,7 @@ func (c *coordinator) drop() {
 	for _, s := range slices.Clone(c.streams) {
 		c.closeStream(s)
 	}
-	c.ledger, c.key, c.streams = nil, 0, nil
+	c.ledger, c.key, c.streams, c.back = nil, 0, nil, nil
 	c.term++
 }
 

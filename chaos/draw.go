@@ -31,6 +31,7 @@ func Draw(seed uint64) *Config {
 	c.drawPolicies(r)
 	c.drawFaults(newRNG(seed, "faults"))
 	c.drawClients(newRNG(seed, "clients"))
+	c.drawRefunds(newRNG(seed, "refunds"))
 	c.setQuiet()
 	return c
 }

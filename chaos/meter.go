@@ -143,6 +143,21 @@ func (m *meter) admit(now time.Duration, tokens int64) error {
 	return nil
 }
 
+// takeBack counts tokens that were refunded now: a central bucket would have put
+// them back, as far as it is not full.
+func (m *meter) takeBack(now time.Duration, window, tokens int64) {
+	if m.windowed {
+		m.window(window).spent -= tokens
+		return
+	}
+	m.advance(now)
+	for i := range m.tracks {
+		t := &m.tracks[i]
+		t.excess = max(0, t.excess-tokens*unit)
+		t.admitted = max(0, t.admitted-tokens)
+	}
+}
+
 // admitWindow counts tokens that were leased for a window.
 func (m *meter) admitWindow(window, tokens int64) error {
 	m.total += tokens

@@ -34,6 +34,7 @@ var Mutants = []Mutant{
 	{"the clock compared with a newer deadline", "8", 0, ""},
 	{"now read before the take", "8", 0, ""},
 	{"a hold reported as spent", "8", 0, ""},
+	{"a refund beyond what was admitted", "8", 400, ""},
 	{"no fence at the store", "9", 1000, ""},
 	{"no fence at the holder", "9", 400, ""},
 	{"leadership counted from the answer", "9", 1000, ""},

@@ -14,6 +14,7 @@ func (c *coordinator) pump() {
 	if c.ledger == nil {
 		return
 	}
+	c.noteRefunds()
 	r := c.ledger.Ready(c.moment())
 	w.judgeLedger(c)
 	if r.Halt != nil {

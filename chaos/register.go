@@ -27,6 +27,8 @@ type account struct {
 	bucket   lease.BucketID
 	line     *line
 	granted  int64
+	spent    int64 // under this number
+	refunded int64
 	window   int64
 	deadline time.Duration // by its holder's clock
 }
@@ -119,6 +121,7 @@ func (g *register) spent(r *region, id lease.BucketID, v *lease.CellView, tokens
 	if w := r.watch(id); w.session == v.Session && v.Account < w.top {
 		return fmt.Errorf("law 3: %d tokens spent from account %d after account %d was opened", tokens, v.Account, w.top)
 	}
+	a.spent += tokens
 	if a.line.spent += tokens; a.line.spent > a.line.granted && !g.w.lost {
 		return fmt.Errorf("law 3: %d tokens spent from account %d of session %v, which was granted %d", a.line.spent, v.Account, v.Session, a.line.granted)
 	}

@@ -32,6 +32,7 @@ type book struct {
 	closed   []account // the last few, for late reports
 
 	handbacks []handback // of idle floors
+	refunded  int64      // put back into the pool, since the book was opened
 
 	worst worst        // of a token bucket, for the measure of overshoot
 	past  *pastWindows // of a window quota with an inexact mode
@@ -68,7 +69,7 @@ type stashed struct {
 }
 
 // account is one holder's right to spend (law 3). The ledger writes granted;
-// spent and returned are the holder's, merged by max.
+// spent, returned and refunded are the holder's, merged by max.
 type account struct {
 	holder   int32 // index of the holder in the ledger
 	session  uint64
@@ -76,6 +77,7 @@ type account struct {
 	granted  int64
 	spent    int64
 	returned int64
+	refunded int64 // of spent
 	// deadline is when the holder has surely stopped spending; a window
 	// lease has none.
 	deadline time.Duration

@@ -69,6 +69,7 @@ type hint struct {
 type lease struct {
 	available atomic.Int64
 	spent     atomic.Int64 // grows for as long as the tokens live, over all sessions
+	refunded  atomic.Int64 // of spent, and as long; never above it
 	deadline  atomic.Int64 // a time.Duration
 
 	// The rest belongs to the holder's owner.

@@ -39,8 +39,8 @@ func (b *book) check() error {
 	}
 	for i := range b.accounts {
 		a := &b.accounts[i]
-		if a.spent < 0 || a.returned < 0 || a.outstanding() < 0 {
-			return fmt.Errorf("law 3: account %d: granted %d, spent %d, returned %d", a.n, a.granted, a.spent, a.returned)
+		if a.spent < 0 || a.returned < 0 || a.refunded < 0 || a.outstanding() < 0 {
+			return fmt.Errorf("law 3: account %d: granted %d, spent %d, returned %d, refunded %d", a.n, a.granted, a.spent, a.returned, a.refunded)
 		}
 		for j := range b.accounts[:i] {
 			if b.accounts[j].holder == a.holder {

@@ -122,6 +122,7 @@ func (l *lease) clone() *lease {
 	}
 	c.available.Store(l.available.Load())
 	c.spent.Store(l.spent.Load())
+	c.refunded.Store(l.refunded.Load())
 	c.deadline.Store(l.deadline.Load())
 	return c
 }

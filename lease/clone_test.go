@@ -69,6 +69,9 @@ func (s *stage) play(t *rapid.T, copies ...actors) {
 			if c == nil {
 				return nil
 			}
+			if cost == 4 {
+				return c.Refund(cost)
+			}
 			return lease.Decide(func() time.Duration { return s.now }, []*lease.Cell{c}, cost)
 		})
 	case 3:

@@ -85,10 +85,13 @@ func (c *Cell) fast(now func() time.Duration, cost int64) (Verdict, bool) {
 	return Verdict{Outcome: Admitted, Remaining: left, At: at}, true
 }
 
-// held is what one cell gives to a request that is not yet admitted.
+// heldTokens is what one cell gives to a request that is not yet admitted.
 type heldTokens struct {
-	lease *lease
-	known bool
+	cost     int64
+	advisory bool
+	outcome  Outcome
+	lease    *lease
+	known    bool
 	leased,
 	floor,
 	over,
@@ -97,17 +100,27 @@ type heldTokens struct {
 
 // decideSlowly draws on leases and floors of one or several cells together.
 func decideSlowly(now func() time.Duration, cells []*Cell, cost int64) Verdict {
+	var held [maxCells]heldTokens
+	for i := range cells {
+		held[i].cost = cost
+	}
+	return decideHeld(now, cells, held[:len(cells)])
+}
+
+// decideHeld decides about a cost for each cell, which stands in held, and
+// leaves there what became of each.
+func decideHeld(now func() time.Duration, cells []*Cell, held []heldTokens) Verdict {
 	var order [maxCells]uint8
 	sortCells(cells, order[:len(cells)])
 	for _, i := range order[:len(cells)] {
 		cells[i].mu.Lock()
 	}
-	var held [maxCells]heldTokens
 	cut := cells[0].owner.cut.Load()
-	v := hold(now, cells, cost, cut, held[:len(cells)])
+	v := hold(now, cells, cut, held)
 	for i := range cells {
-		held[i].finish(cells[i], v.Outcome == Admitted && cost > 0)
-		if held[i].over > 0 && v.Outcome == Admitted && cost > 0 {
+		admitted := v.Outcome == Admitted && held[i].outcome == Admitted && held[i].cost > 0
+		held[i].finish(cells[i], admitted)
+		if held[i].over > 0 && admitted {
 			cells[i].overspend(v.At, cut, held[i].over)
 			v.Unreserved = true
 		}
@@ -115,27 +128,28 @@ func decideSlowly(now func() time.Duration, cells []*Cell, cost int64) Verdict {
 	for _, i := range order[:len(cells)] {
 		cells[i].mu.Unlock()
 	}
-	switch v.Outcome {
-	case Admitted:
-		if cost > 0 {
-			for i, c := range cells {
-				c.note(cost)
-				c.after(held[i].left)
-			}
+	if v.Outcome == Forgotten {
+		return v
+	}
+	for i, c := range cells {
+		h := &held[i]
+		switch {
+		case h.outcome == Cold:
+			c.refuse(max(h.cost, 1)) // a peek too has to ask first
+		case h.outcome == Exhausted:
+			c.refuse(h.cost)
+		case h.outcome == Admitted && v.Outcome == Admitted && h.cost > 0:
+			c.note(h.cost)
+			c.after(h.left)
 		}
-	case Cold:
-		cells[v.Cell].refuse(max(cost, 1)) // a peek too has to ask first
-	case Exhausted:
-		cells[v.Cell].refuse(cost)
-	case Impossible, Invalid, Forgotten:
 	}
 	return v
 }
 
-// hold takes the cost from every cell, and decides. The caller holds the locks
-// of all cells, and finishes what is in held.
-func hold(now func() time.Duration, cells []*Cell, cost int64, cut *Cut, held []heldTokens) Verdict {
-	want := max(cost, 1)
+// hold takes its cost from every cell, and decides: the first that cannot give
+// it says why the request is not admitted. The caller holds the locks of all
+// cells, and finishes what is in held.
+func hold(now func() time.Duration, cells []*Cell, cut *Cut, held []heldTokens) Verdict {
 	for i, c := range cells {
 		if c.gone {
 			return Verdict{Outcome: Forgotten, Cell: i}
@@ -149,7 +163,7 @@ func hold(now func() time.Duration, cells []*Cell, cost int64, cut *Cut, held []
 	for i := range cells {
 		if l := held[i].lease; l != nil {
 			deadlines[i] = time.Duration(l.deadline.Load())
-			held[i].leased = l.takeUpTo(want)
+			held[i].leased = l.takeUpTo(max(held[i].cost, 1))
 			if mutated("a hold reported as spent") {
 				l.spent.Add(held[i].leased)
 			}
@@ -159,6 +173,7 @@ func hold(now func() time.Duration, cells []*Cell, cost int64, cut *Cut, held []
 	v := Verdict{Outcome: Admitted, At: at, Remaining: math.MaxInt64}
 	for i, c := range cells {
 		got := &held[i]
+		want := max(got.cost, 1)
 		if got.leased > 0 && at >= deadlines[i] {
 			got.lease.available.Add(got.leased)
 			got.leased = 0
@@ -167,23 +182,26 @@ func hold(now func() time.Duration, cells []*Cell, cost int64, cut *Cut, held []
 		got.floor = min(level, want-got.leased)
 		var beyond int64
 		if lack := want - got.leased - got.floor; lack > 0 {
-			beyond = c.unreserved(at, cut, cost)
+			beyond = c.unreserved(at, cut, got.cost)
 			got.over = min(lack, beyond)
 		}
 		if got.leased+got.floor+got.over < want {
 			known := got.known && !c.windowOver(at) && (got.lease == nil || at < deadlines[i])
-			v.Outcome, v.Cell = c.short(known, cost), i
-			v.Remaining = got.leased + got.floor + got.over
-			return v
+			got.outcome = c.short(known, got.cost)
+			got.left = got.leased + got.floor + got.over
+			if v.Outcome == Admitted && !got.advisory {
+				v.Outcome, v.Cell, v.Remaining = got.outcome, i, got.left
+			}
+			continue
 		}
 		got.left = level - got.floor + beyond - got.over
 		if got.lease != nil && at < deadlines[i] {
 			got.left += max(0, got.lease.available.Load())
 		}
-		if cost == 0 {
+		if got.cost == 0 {
 			got.left += want
 		}
-		if got.left < v.Remaining {
+		if v.Outcome == Admitted && got.left < v.Remaining {
 			v.Remaining, v.Cell = got.left, i
 		}
 	}

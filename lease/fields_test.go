@@ -16,9 +16,9 @@ var fields = map[reflect.Type]string{
 		orphans lapsed writes txns flying lastID next overs shrinkAt ready stats situation targets`,
 	reflect.TypeFor[quota](): `terms removed removedAt meter window windowRev rolling slots capacity newborn books stock
 		buckets granted stranded strands floorSpent overspent observed unsure`,
-	reflect.TypeFor[book](): `key quota pool rem mark window used pending chunk accounts inherits bounds closed handbacks worst past revision
+	reflect.TypeFor[book](): `key quota pool rem mark window used pending chunk accounts inherits bounds closed handbacks refunded worst past revision
 		state stale inFlight dying queued hungry stash turn place`,
-	reflect.TypeFor[account](): `holder session n granted spent returned deadline reportAt echo reported toldAt toldEcho
+	reflect.TypeFor[account](): `holder session n granted spent returned refunded deadline reportAt echo reported toldAt toldEcho
 		untold behind warned marked markGranted markEcho markAt recalledAt clock ask`,
 	reflect.TypeFor[session]():       `n holder welcomed pieces ready claims opened told claimed lastSent lastAt heard lastPart answeredAt out answer`,
 	reflect.TypeFor[stashed]():       `session holder account claim report sent clock`,
@@ -33,7 +33,7 @@ var fields = map[reflect.Type]string{
 	reflect.TypeFor[policyChange]():  `record terms`,
 	reflect.TypeFor[Ready]():         `Loads Txns Batches Closed Halt`,
 	reflect.TypeFor[Stats]():         `Granted Refused Malformed NotWritten`,
-	reflect.TypeFor[Books]():         `Initial Refilled Spent Destroyed`,
+	reflect.TypeFor[Books]():         `Initial Refilled Refunded Spent Destroyed`,
 	reflect.TypeFor[Stock]():         `Pool Chunk Outstanding`,
 	reflect.TypeFor[bound]():         `Holder Tokens`,
 	reflect.TypeFor[Holder](): `cfg cluster seenEpoch seenRevision policy drift interval roundTrip wall session live lastOut
@@ -42,9 +42,9 @@ var fields = map[reflect.Type]string{
 	reflect.TypeFor[floorLease](): `slot grant rate burst start deadline`,
 	reflect.TypeFor[Cell](): `id seq owner quota lease low refused need largest answered hint queued next mu floor floorGrant
 		floorSpent gone over overspent back handing waitMu changed report`,
-	reflect.TypeFor[lease]():        `available spent deadline session account granted returned base echo window`,
+	reflect.TypeFor[lease]():        `available spent refunded deadline session account granted returned base echo window`,
 	reflect.TypeFor[hint]():         `at pool wait window`,
-	reflect.TypeFor[cellReport]():   `spent returned granted echo ask at used floored refused overspent overUsed owing floorSaid saidAt seen largest largeAt low`,
+	reflect.TypeFor[cellReport]():   `spent returned refunded granted echo ask at used floored refused overspent overUsed owing floorSaid saidAt seen largest largeAt low`,
 	reflect.TypeFor[handback]():     `holder session grant returned askedAt`,
 	reflect.TypeFor[cellHandback](): `floor returned seen until`,
 	reflect.TypeFor[cellOver]():     `cut bucket spent`,
@@ -55,11 +55,11 @@ var fields = map[reflect.Type]string{
 	reflect.TypeFor[worst]():        `excess rem from at`,
 	reflect.TypeFor[Observed]():     `Low High LowAt HighAt`,
 	reflect.TypeFor[Ask]():          `Demand Want Need`,
-	reflect.TypeFor[Claim]():        `Bucket Session Account Spent Returned Unspent Window`,
+	reflect.TypeFor[Claim]():        `Bucket Session Account Spent Returned Refunded Unspent Window`,
 	reflect.TypeFor[FloorClaim]():   `Quota Slot Grant`,
 	reflect.TypeFor[Hello]():        `Session Cluster Holder SeenEpoch SeenRevision PolicyRevision Piece Last Claims Floors`,
 	reflect.TypeFor[ReportBatch]():  `Session Sent Part Clock Reports Cuts Overspent Owes Goodbye`,
-	reflect.TypeFor[Report]():       `Bucket Account Spent Returned GrantSeen EchoSeen Ask FloorGrant FloorReturned FloorSpent Span Close`,
+	reflect.TypeFor[Report]():       `Bucket Account Spent Returned Refunded GrantSeen EchoSeen Ask FloorGrant FloorReturned FloorSpent Span Close`,
 	reflect.TypeFor[GrantBatch]():   `Session Echo PolicyRevision StoreRevision Wall Made Grants Recalls Floors`,
 	reflect.TypeFor[Grant]():        `Bucket Account Granted TTL Echo Window Pool Wait Closed`,
 	reflect.TypeFor[Recall]():       `Bucket Account Keep FloorGrant FloorSeen`,

@@ -87,10 +87,11 @@ func (h *Holder) claims(now time.Duration) []Hello {
 		if l == nil {
 			continue
 		}
+		refunded := l.refundedNow() // before spent, so that it is never above it
 		spent := l.spent.Load()
 		claim := Claim{
 			Bucket: c.id, Session: l.session, Account: l.account,
-			Spent: spent - l.base, Returned: l.returned, Window: l.window,
+			Spent: spent - l.base, Returned: l.returned, Refunded: refunded, Window: l.window,
 		}
 		claim.Unspent = l.granted - claim.Spent - claim.Returned
 		if claim.Unspent == 0 || now >= time.Duration(l.deadline.Load()) {
@@ -99,8 +100,9 @@ func (h *Holder) claims(now time.Duration) []Hello {
 		}
 		n++
 		l.session, l.account, l.base, l.granted, l.returned, l.echo = h.session, n, spent, claim.Unspent, 0, 0
+		l.closeRefunds()
 		r := &c.report
-		r.spent, r.returned, r.granted, r.echo = 0, 0, 0, 0
+		r.spent, r.returned, r.refunded, r.granted, r.echo = 0, 0, 0, 0, 0
 		if last := &pieces[len(pieces)-1]; len(last.Claims) < claimsInPiece {
 			last.Claims = append(last.Claims, claim)
 		} else {

@@ -45,6 +45,7 @@ type Claim struct {
 	Account  uint64
 	Spent    int64
 	Returned int64
+	Refunded int64 // of Spent
 	Unspent  int64
 	Window   int64 // of a window quota
 }
@@ -87,6 +88,8 @@ type Report struct {
 	Account  uint64 // 0: the holder has none
 	Spent    int64
 	Returned int64
+	// Refunded is how much of Spent was taken back since (refund.go).
+	Refunded int64
 	// GrantSeen and EchoSeen are the greatest Grant.Granted and Grant.Echo
 	// that reached the holder for this account.
 	GrantSeen int64

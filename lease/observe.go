@@ -103,6 +103,21 @@ func (l *Ledger) observeLease(now Moment, b *book, a *account, tokens int64) {
 	}
 }
 
+// observeRefund takes tokens that were put back into the pool: what may be spent
+// once more is not spent in excess.
+func (l *Ledger) observeRefund(now Moment, b *book, tokens int64) {
+	switch {
+	case tokens <= 0:
+	case !b.quota.terms.Windowed:
+		b.worst.drain(b.quota.terms.Rate(), l.cfg.Drift, now.Mono)
+		b.worst.excess = max(0, b.worst.excess-tokens)
+	case b.past != nil:
+		if spent, _ := b.past.at(b.window); spent != nil {
+			*spent -= tokens
+		}
+	}
+}
+
 // observeWindow takes tokens that were spent in a window of a window quota,
 // unreserved or not.
 func (l *Ledger) observeWindow(now Moment, b *book, window, tokens, unreserved int64) {

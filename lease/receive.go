@@ -148,7 +148,7 @@ func (h *Holder) replace(c *Cell, old *lease, g *Grant) {
 	l.available.Store(g.Granted)
 	c.quota.credited += g.Granted
 	c.lease.Store(l)
-	c.report.spent, c.report.returned, c.report.granted, c.report.echo, c.report.used = 0, 0, 0, 0, 0
+	c.report.spent, c.report.returned, c.report.refunded, c.report.granted, c.report.echo, c.report.used = 0, 0, 0, 0, 0, 0
 }
 
 func (c *Cell) noteHint(now time.Duration, g *Grant) {

@@ -47,7 +47,7 @@ func (l *Ledger) Report(now Moment, r ReportBatch) error {
 // report takes one bucket's report, or keeps it until the record is read. news
 // says that its batch was not heard before.
 func (l *Ledger) report(now Moment, s *session, r *Report, batch *ReportBatch, news bool) error {
-	if r.Spent < 0 || r.Returned < 0 || r.GrantSeen < 0 || r.FloorReturned < 0 || r.FloorSpent < 0 || r.Span < 0 || len(r.Bucket.Key) > MaxKeyLen ||
+	if r.Spent < 0 || r.Returned < 0 || r.Refunded < 0 || r.GrantSeen < 0 || r.FloorReturned < 0 || r.FloorSpent < 0 || r.Span < 0 || len(r.Bucket.Key) > MaxKeyLen ||
 		r.Ask.Demand < 0 || r.Ask.Want < 0 || r.Ask.Need < 0 {
 		return fmt.Errorf("%w: a report is out of range", ErrSession)
 	}
@@ -87,7 +87,7 @@ func (l *Ledger) takeReport(now Moment, b *book, s *session, r *Report, clock ti
 	a := b.account(s.holder)
 	known := a != nil && a.n == r.Account
 	switch {
-	case known && !l.merge(now, b, a, r.Spent, r.Returned), a != nil && r.Account > a.n:
+	case known && !l.merge(now, b, a, r.Spent, r.Returned, r.Refunded), a != nil && r.Account > a.n:
 		l.stats.Malformed++
 		return
 	case !known && r.Account != 0:
@@ -132,13 +132,14 @@ func (l *Ledger) closeAsked(b *book, s *session, a *account) {
 
 // merge raises an account's counters to what its holder says, by max (law 3),
 // and credits what was returned to the pool (law 2). It returns false, and
-// changes nothing, when the holder says more than it was granted.
-func (l *Ledger) merge(now Moment, b *book, a *account, spent, returned int64) bool {
-	spent, returned = max(a.spent, spent), max(a.returned, returned)
+// changes nothing, when the holder says more than it was granted, or that more
+// was refunded than spent.
+func (l *Ledger) merge(now Moment, b *book, a *account, spent, returned, refunded int64) bool {
+	spent, returned, refunded = max(a.spent, spent), max(a.returned, returned), max(a.refunded, refunded)
 	if mutated("add instead of max") {
 		returned = min(a.returned+returned, a.granted-spent)
 	}
-	if spent > a.granted || returned > a.granted-spent {
+	if spent > a.granted || returned > a.granted-spent || refunded > spent && !mutated("a refund beyond what was admitted") {
 		return false
 	}
 	back := returned - a.returned
@@ -146,6 +147,8 @@ func (l *Ledger) merge(now Moment, b *book, a *account, spent, returned int64) b
 	l.observeLease(now, b, a, spent-a.spent)
 	a.spent, a.returned = spent, returned
 	l.credit(b, back)
+	l.refund(now, b, refunded-a.refunded)
+	a.refunded = refunded
 	return true
 }
 

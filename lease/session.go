@@ -158,7 +158,7 @@ func (l *Ledger) admitHello(s *session, h Hello) error {
 // claim opens account n of session s for what the holder has of a bucket, or
 // refuses it whole.
 func (l *Ledger) claim(now Moment, s *session, n uint64, c *Claim) error {
-	if c.Unspent < 0 || c.Spent < 0 || c.Returned < 0 || len(c.Bucket.Key) > MaxKeyLen {
+	if c.Unspent < 0 || c.Spent < 0 || c.Returned < 0 || c.Refunded < 0 || len(c.Bucket.Key) > MaxKeyLen {
 		return fmt.Errorf("%w: a claim is out of range", ErrSession)
 	}
 	b := l.lookup(c.Bucket)
@@ -211,7 +211,7 @@ func (l *Ledger) cover(now Moment, b *book, s *session, c *Claim) (deadline time
 			continue
 		}
 		if a.session == c.Session.N && a.n == c.Account && c.Session.Epoch == l.epoch {
-			l.merge(now, b, a, c.Spent, c.Returned)
+			l.merge(now, b, a, c.Spent, c.Returned, c.Refunded)
 		}
 		deadline = a.deadline
 		if mutated("a claim clamped in silence") {

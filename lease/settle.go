@@ -8,10 +8,11 @@ import (
 // Books are the flows of tokens of one quota since the ledger opened, and
 // Stock is where its tokens are. Always (law 16), in integers:
 //
-//	Initial + Refilled = Stock.Pool + Stock.Chunk + Stock.Outstanding + Spent + Destroyed
+//	Initial + Refilled + Refunded = Stock.Pool + Stock.Chunk + Stock.Outstanding + Spent + Destroyed
 type Books struct {
 	Initial   int64 // in records that were opened, less those forgotten
 	Refilled  int64
+	Refunded  int64 // of Spent, taken back
 	Spent     int64
 	Destroyed int64 // expired, refused, trimmed or of a window that ended
 }
@@ -27,7 +28,7 @@ func (s Stock) sum() int64 { return s.Pool + s.Chunk + s.Outstanding }
 
 // Imbalance is 0 as long as the books balance.
 func (b Books) Imbalance(s Stock) int64 {
-	return b.Initial + b.Refilled - s.sum() - b.Spent - b.Destroyed
+	return b.Initial + b.Refilled + b.Refunded - s.sum() - b.Spent - b.Destroyed
 }
 
 // publish brings the quota's stock up to date after b changed.

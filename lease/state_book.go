@@ -26,7 +26,7 @@ func (w *stateWriter) quota(l *Ledger, q *quota) {
 	}
 	w.int(q.books.Imbalance(q.stock))
 	if !w.Plain {
-		w.int(q.books.Initial, q.books.Refilled, q.books.Spent, q.books.Destroyed)
+		w.int(q.books.Initial, q.books.Refilled, q.books.Refunded, q.books.Spent, q.books.Destroyed)
 		w.int(q.stock.Pool, q.stock.Chunk, q.stock.Outstanding, q.granted, q.stranded, q.strands)
 		w.int(q.floorSpent, q.overspent, q.observed.Low, q.observed.High)
 		w.at(now, q.unsure)
@@ -112,6 +112,7 @@ func (w *stateWriter) book(l *Ledger, b *book) {
 		return // closed accounts turn destroyed into spent, which are not told apart
 	}
 	w.uint(b.turn)
+	w.int(b.refunded)
 	w.count(b.place)
 	w.int(b.worst.excess, int64(b.worst.rem))
 	w.at(w.Now.Mono, b.worst.from)
@@ -150,7 +151,7 @@ func (w *stateWriter) stashed(l *Ledger, m stashed) {
 func (w *stateWriter) account(l *Ledger, a *account, t *Terms) {
 	now, ttl := w.Now.Mono, t.TTL
 	clock := w.Holder(l.holders.list[a.holder].id)
-	w.int(int64(a.holder), a.granted, a.spent, a.returned)
+	w.int(int64(a.holder), a.granted, a.spent, a.returned, a.refunded)
 	w.uint(a.session, a.n)
 	w.bits(a.reported, a.untold, a.behind, a.warned, a.marked)
 	w.ask(a.ask)

@@ -101,10 +101,10 @@ func (w *stateWriter) cell(c *Cell) {
 		spent := l.spent.Load()
 		w.session(l.session)
 		w.uint(l.account)
-		w.int(l.available.Load(), spent-l.base, l.granted, l.returned)
+		w.int(l.available.Load(), spent-l.base, l.refundedNow(), l.granted, l.returned)
 		w.some(spent - r.used)
 		if !w.Plain {
-			w.int(spent)
+			w.int(spent, l.refunded.Load())
 		}
 		w.at(now, l.echo)
 		w.until(now, time.Duration(l.deadline.Load()))
@@ -155,7 +155,7 @@ func (w *stateWriter) said(l *lease, r *cellReport) {
 	if w.Plain && l == nil {
 		return
 	}
-	w.int(r.spent, r.returned, r.granted)
+	w.int(r.spent, r.returned, r.refunded, r.granted)
 	if w.Plain {
 		w.bits(l.echo != r.echo)
 		return

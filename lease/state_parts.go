@@ -5,7 +5,7 @@ import "time"
 func (w *stateWriter) report(r *Report, clock time.Duration) {
 	w.bucketID(r.Bucket)
 	w.uint(r.Account)
-	w.int(r.Spent, r.Returned, r.GrantSeen)
+	w.int(r.Spent, r.Returned, r.Refunded, r.GrantSeen)
 	w.at(clock, r.EchoSeen)
 	w.ask(r.Ask)
 	w.bits(r.Close)
@@ -20,7 +20,7 @@ func (w *stateWriter) claim(c *Claim) {
 	w.bucketID(c.Bucket)
 	w.session(c.Session)
 	w.uint(c.Account)
-	w.int(c.Spent, c.Returned, c.Unspent)
+	w.int(c.Spent, c.Returned, c.Refunded, c.Unspent)
 	w.window(c.Window)
 }
 

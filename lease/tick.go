@@ -5,9 +5,9 @@ import "time"
 // cellReport is what the holder's owner remembers of a cell.
 type cellReport struct {
 	// What the last report said.
-	spent, returned, granted int64
-	echo                     time.Duration
-	ask                      Ask
+	spent, returned, refunded, granted int64
+	echo                               time.Duration
+	ask                                Ask
 	// How far usage was taken into account.
 	at      time.Duration
 	used    int64 // of the lease's spent
@@ -156,10 +156,11 @@ func (h *Holder) say(now time.Duration, c *Cell, l *lease, t *Terms, out Report,
 	r := &c.report
 	news = news || out.Ask.Need > 0 || out.Ask.Want > 0 && out.Ask.Want != r.ask.Want
 	if l != nil {
-		out.Account, out.Spent, out.Returned = l.account, l.spentNow(), l.returned
+		out.Account, out.Refunded = l.account, l.refundedNow() // before spent, so that it is never above it
+		out.Spent, out.Returned = l.spentNow(), l.returned
 		out.GrantSeen, out.EchoSeen = l.granted, l.echo
 		unspent := l.unspent()
-		news = news || out.Spent != r.spent || out.Returned != r.returned || out.GrantSeen != r.granted || out.EchoSeen != r.echo
+		news = news || out.Spent != r.spent || out.Returned != r.returned || out.Refunded != r.refunded || out.GrantSeen != r.granted || out.EchoSeen != r.echo
 		renew := !t.Windowed && unspent > 0 && time.Duration(l.deadline.Load())-now < t.TTL/2
 		out.Close = idle && unspent == 0
 		news = news || renew || out.Close
@@ -178,7 +179,7 @@ func (h *Holder) say(now time.Duration, c *Cell, l *lease, t *Terms, out Report,
 	if out.Close {
 		c.answered.Store(false) // who comes now asks anew, and waits for the answer
 	}
-	r.spent, r.returned, r.granted, r.echo = out.Spent, out.Returned, out.GrantSeen, out.EchoSeen
+	r.spent, r.returned, r.refunded, r.granted, r.echo = out.Spent, out.Returned, out.Refunded, out.GrantSeen, out.EchoSeen
 	if out.Ask.Want > 0 || out.Ask.Need > 0 {
 		c.low.Store(-1) // asked: no hurry until the answer
 	}
@@ -227,8 +228,9 @@ func (h *Holder) Drain(now time.Duration) ReportBatch {
 			continue
 		}
 		c.giveBack(l, 0)
+		refunded := l.refundedNow() // before spent, so that it is never above it
 		batch.Reports = append(batch.Reports, Report{
-			Bucket: c.id, Account: l.account, Spent: l.spentNow(), Returned: l.returned,
+			Bucket: c.id, Account: l.account, Spent: l.spentNow(), Returned: l.returned, Refunded: refunded,
 			GrantSeen: l.granted, EchoSeen: l.echo, Close: l.unspent() == 0,
 		})
 	}

@@ -12,6 +12,7 @@ type CellView struct {
 	Granted   int64
 	Returned  int64
 	Spent     int64 // in the session
+	Refunded  int64 // of Spent
 	Unspent   int64 // Granted - Spent - Returned
 	Available int64 // of Unspent: neither held for a request nor on its way back
 	Deadline  time.Duration
@@ -26,6 +27,7 @@ type CellView struct {
 func (c *Cell) View() CellView {
 	v := CellView{FloorSpent: c.floorSpent.Load()}
 	if l := c.lease.Load(); l != nil {
+		v.Refunded = l.refundedNow()
 		v.Leased, v.Session, v.Account, v.Window = true, l.session, l.account, l.window
 		v.Granted, v.Returned, v.Spent, v.Unspent = l.granted, l.returned, l.spentNow(), l.unspent()
 		v.Available, v.Deadline = l.available.Load(), time.Duration(l.deadline.Load())
@@ -43,6 +45,7 @@ type BookView struct {
 	Inherited                         int64 // of Outstanding: left by older leaders, not claimed
 	Capacity                          int64
 	Window, Used                      int64 // of a window quota
+	Refunded                          int64 // put back into the pool, since the book was opened
 	Accounts                          int
 	InFlight                          bool
 }
@@ -55,7 +58,7 @@ func (l *Ledger) View(id BucketID) (BookView, bool) {
 	}
 	v := BookView{
 		Pool: b.free(), Pending: b.pending, Chunk: b.chunk, Outstanding: b.outstanding(),
-		Inherited: b.inherits, Capacity: b.quota.capacity, Window: b.window, Used: b.used,
+		Inherited: b.inherits, Capacity: b.quota.capacity, Window: b.window, Used: b.used, Refunded: b.refunded,
 		Accounts: len(b.accounts), InFlight: b.inFlight,
 	}
 	for i := range b.bounds {

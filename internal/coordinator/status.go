@@ -46,6 +46,7 @@ type quotaStatus struct {
 	Stranded    int64  `json:"stranded_tokens"`
 	Initial     int64  `json:"initial_tokens"`
 	Refilled    int64  `json:"refilled_tokens"`
+	Refunded    int64  `json:"refunded_tokens"`
 	Spent       int64  `json:"spent_tokens"`
 	Destroyed   int64  `json:"destroyed_tokens"`
 	Granted     int64  `json:"granted_tokens"`
@@ -96,7 +97,7 @@ func (s *Server) status(ctx context.Context) statusBody {
 func describe(q *lease.QuotaStats) quotaStatus {
 	return quotaStatus{
 		Quota: q.Quota, Buckets: q.Buckets, Pool: q.Stock.Pool, Chunk: q.Stock.Chunk, Outstanding: q.Stock.Outstanding,
-		Stranded: q.Stranded, Initial: q.Books.Initial, Refilled: q.Books.Refilled, Spent: q.Books.Spent,
+		Stranded: q.Stranded, Initial: q.Books.Initial, Refilled: q.Books.Refilled, Refunded: q.Books.Refunded, Spent: q.Books.Spent,
 		Destroyed: q.Books.Destroyed, Granted: q.Granted, Imbalance: q.Imbalance, FloorsOwned: q.Floors,
 	}
 }

@@ -16,7 +16,7 @@ func FromHello(h lease.Hello) *pb.Hello {
 		out.Claims = append(out.Claims, &pb.Claim{
 			Bucket:  &pb.BucketId{Quota: c.Bucket.Quota, Key: []byte(c.Bucket.Key)},
 			Session: fromSession(c.Session), Account: c.Account,
-			Spent: c.Spent, Returned: c.Returned, Unspent: c.Unspent, Window: c.Window,
+			Spent: c.Spent, Returned: c.Returned, Refunded: c.Refunded, Unspent: c.Unspent, Window: c.Window,
 		})
 	}
 	for _, f := range h.Floors {
@@ -84,12 +84,12 @@ func toClaim(c *pb.Claim) (lease.Claim, error) {
 	if err != nil {
 		return lease.Claim{}, err
 	}
-	if err := natural(amount{"spent", c.Spent}, amount{"returned", c.Returned}, amount{"unspent", c.Unspent}); err != nil {
+	if err := natural(amount{"spent", c.Spent}, amount{"returned", c.Returned}, amount{"refunded", c.Refunded}, amount{"unspent", c.Unspent}); err != nil {
 		return lease.Claim{}, err
 	}
 	return lease.Claim{
 		Bucket: bucket, Session: session, Account: c.Account,
-		Spent: c.Spent, Returned: c.Returned, Unspent: c.Unspent, Window: c.Window,
+		Spent: c.Spent, Returned: c.Returned, Refunded: c.Refunded, Unspent: c.Unspent, Window: c.Window,
 	}, nil
 }
 

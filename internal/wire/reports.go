@@ -23,7 +23,7 @@ func FromReportBatch(b lease.ReportBatch) *pb.ReportBatch {
 	for i := range b.Reports {
 		r, to := &b.Reports[i], &reports[i]
 		buckets[i].Quota, buckets[i].Key = r.Bucket.Quota, []byte(r.Bucket.Key)
-		to.Bucket, to.Account, to.Spent, to.Returned = &buckets[i], r.Account, r.Spent, r.Returned
+		to.Bucket, to.Account, to.Spent, to.Returned, to.Refunded = &buckets[i], r.Account, r.Spent, r.Returned, r.Refunded
 		to.GrantSeen, to.EchoSeen, to.Close = r.GrantSeen, int64(r.EchoSeen), r.Close
 		to.Demand, to.Want, to.Need = r.Ask.Demand, r.Ask.Want, r.Ask.Need
 		to.FloorGrant, to.FloorReturned = r.FloorGrant, r.FloorReturned
@@ -75,14 +75,14 @@ func toReport(to *lease.Report, r *pb.Report) (err error) {
 		return err
 	}
 	if err := natural(
-		amount{"spent", r.Spent}, amount{"returned", r.Returned},
+		amount{"spent", r.Spent}, amount{"returned", r.Returned}, amount{"refunded", r.Refunded},
 		amount{"grant_seen", r.GrantSeen}, amount{"echo_seen", r.EchoSeen},
 		amount{"demand", r.Demand}, amount{"want", r.Want}, amount{"need", r.Need},
 		amount{"floor_returned", r.FloorReturned}, amount{"floor_spent", r.FloorSpent}, amount{"span", r.Span},
 	); err != nil {
 		return err
 	}
-	to.Account, to.Spent, to.Returned = r.Account, r.Spent, r.Returned
+	to.Account, to.Spent, to.Returned, to.Refunded = r.Account, r.Spent, r.Returned, r.Refunded
 	to.GrantSeen, to.EchoSeen, to.Close = r.GrantSeen, time.Duration(r.EchoSeen), r.Close
 	to.Ask = lease.Ask{Demand: r.Demand, Want: r.Want, Need: r.Need}
 	to.FloorGrant, to.FloorReturned = r.FloorGrant, r.FloorReturned

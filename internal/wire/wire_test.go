@@ -81,7 +81,7 @@ func TestHelloRoundTrip(t *testing.T) {
 		h.Claims = some(t, "claims", func(t *rapid.T) lease.Claim {
 			return lease.Claim{
 				Bucket: buckets.Draw(t, "bucket"), Session: sessions.Draw(t, "of"), Account: rapid.Uint64().Draw(t, "account"),
-				Spent: amounts.Draw(t, "s"), Returned: amounts.Draw(t, "r"), Unspent: amounts.Draw(t, "u"), Window: rapid.Int64().Draw(t, "w"),
+				Spent: amounts.Draw(t, "s"), Returned: amounts.Draw(t, "r"), Refunded: amounts.Draw(t, "rf"), Unspent: amounts.Draw(t, "u"), Window: rapid.Int64().Draw(t, "w"),
 			}
 		})
 		h.Floors = some(t, "floors", func(t *rapid.T) lease.FloorClaim {
@@ -96,7 +96,7 @@ func TestHelloRoundTrip(t *testing.T) {
 func report(t *rapid.T) lease.Report {
 	return lease.Report{
 		Bucket: buckets.Draw(t, "bucket"), Account: rapid.Uint64().Draw(t, "account"),
-		Spent: amounts.Draw(t, "s"), Returned: amounts.Draw(t, "r"), GrantSeen: amounts.Draw(t, "g"), FloorGrant: rapid.Uint64().Draw(t, "f"), FloorReturned: amounts.Draw(t, "fr"), EchoSeen: times.Draw(t, "e"),
+		Spent: amounts.Draw(t, "s"), Returned: amounts.Draw(t, "r"), Refunded: amounts.Draw(t, "rf"), GrantSeen: amounts.Draw(t, "g"), FloorGrant: rapid.Uint64().Draw(t, "f"), FloorReturned: amounts.Draw(t, "fr"), EchoSeen: times.Draw(t, "e"),
 		Ask:   lease.Ask{Demand: amounts.Draw(t, "d"), Want: amounts.Draw(t, "w"), Need: amounts.Draw(t, "n")},
 		Close: rapid.Bool().Draw(t, "close"), FloorSpent: amounts.Draw(t, "fs"), Span: times.Draw(t, "span"),
 	}
@@ -165,7 +165,7 @@ func TestSplit(t *testing.T) {
 	var grants lease.GrantBatch
 	for i := range 45_000 {
 		id := lease.BucketID{Quota: "api/q", Key: long[:i%lease.MaxKeyLen]}
-		reports.Reports = append(reports.Reports, lease.Report{Bucket: id, Spent: math.MaxInt64, Returned: math.MaxInt64, GrantSeen: math.MaxInt64, EchoSeen: math.MaxInt64, Account: math.MaxUint64})
+		reports.Reports = append(reports.Reports, lease.Report{Bucket: id, Spent: math.MaxInt64, Returned: math.MaxInt64, Refunded: math.MaxInt64, GrantSeen: math.MaxInt64, EchoSeen: math.MaxInt64, Account: math.MaxUint64})
 		grants.Grants = append(grants.Grants, lease.Grant{Bucket: id, Account: uint64(i + 1), Granted: math.MaxInt64, TTL: math.MaxInt64, Echo: math.MaxInt64, Window: -1, Pool: math.MaxInt64, Wait: math.MaxInt64})
 		grants.Recalls = append(grants.Recalls, lease.Recall{Bucket: id, Account: uint64(i + 1)})
 		grants.Floors = append(grants.Floors, lease.FloorGrant{Quota: "api/q", Slot: int32(i)})

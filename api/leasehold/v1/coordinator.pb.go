@@ -631,6 +631,7 @@ type Claim struct {
 	Returned      int64                  `protobuf:"varint,5,opt,name=returned,proto3" json:"returned,omitempty"`
 	Unspent       int64                  `protobuf:"varint,6,opt,name=unspent,proto3" json:"unspent,omitempty"`
 	Window        int64                  `protobuf:"varint,7,opt,name=window,proto3" json:"window,omitempty"`
+	Refunded      int64                  `protobuf:"varint,8,opt,name=refunded,proto3" json:"refunded,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -710,6 +711,13 @@ func (x *Claim) GetUnspent() int64 {
 func (x *Claim) GetWindow() int64 {
 	if x != nil {
 		return x.Window
+	}
+	return 0
+}
+
+func (x *Claim) GetRefunded() int64 {
+	if x != nil {
+		return x.Refunded
 	}
 	return 0
 }
@@ -1060,8 +1068,10 @@ type Report struct {
 	FloorReturned int64  `protobuf:"varint,12,opt,name=floor_returned,json=floorReturned,proto3" json:"floor_returned,omitempty"`
 	// What was spent from the floor since the last report of the bucket, and how
 	// many nanoseconds ago that was.
-	FloorSpent    int64 `protobuf:"varint,13,opt,name=floor_spent,json=floorSpent,proto3" json:"floor_spent,omitempty"`
-	Span          int64 `protobuf:"varint,14,opt,name=span,proto3" json:"span,omitempty"`
+	FloorSpent int64 `protobuf:"varint,13,opt,name=floor_spent,json=floorSpent,proto3" json:"floor_spent,omitempty"`
+	Span       int64 `protobuf:"varint,14,opt,name=span,proto3" json:"span,omitempty"`
+	// How much of spent was taken back since.
+	Refunded      int64 `protobuf:"varint,15,opt,name=refunded,proto3" json:"refunded,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1190,6 +1200,13 @@ func (x *Report) GetFloorSpent() int64 {
 func (x *Report) GetSpan() int64 {
 	if x != nil {
 		return x.Span
+	}
+	return 0
+}
+
+func (x *Report) GetRefunded() int64 {
+	if x != nil {
+		return x.Refunded
 	}
 	return 0
 }
@@ -1633,7 +1650,7 @@ const file_leasehold_v1_coordinator_proto_rawDesc = "" +
 	"\x04last\x18\b \x01(\bR\x04last\x12+\n" +
 	"\x06claims\x18\t \x03(\v2\x13.leasehold.v1.ClaimR\x06claims\x120\n" +
 	"\x06floors\x18\n" +
-	" \x03(\v2\x18.leasehold.v1.FloorClaimR\x06floors\"\xe6\x01\n" +
+	" \x03(\v2\x18.leasehold.v1.FloorClaimR\x06floors\"\x82\x02\n" +
 	"\x05Claim\x12.\n" +
 	"\x06bucket\x18\x01 \x01(\v2\x16.leasehold.v1.BucketIdR\x06bucket\x12/\n" +
 	"\asession\x18\x02 \x01(\v2\x15.leasehold.v1.SessionR\asession\x12\x18\n" +
@@ -1641,7 +1658,8 @@ const file_leasehold_v1_coordinator_proto_rawDesc = "" +
 	"\x05spent\x18\x04 \x01(\x03R\x05spent\x12\x1a\n" +
 	"\breturned\x18\x05 \x01(\x03R\breturned\x12\x18\n" +
 	"\aunspent\x18\x06 \x01(\x03R\aunspent\x12\x16\n" +
-	"\x06window\x18\a \x01(\x03R\x06window\"L\n" +
+	"\x06window\x18\a \x01(\x03R\x06window\x12\x1a\n" +
+	"\brefunded\x18\b \x01(\x03R\brefunded\"L\n" +
 	"\n" +
 	"FloorClaim\x12\x14\n" +
 	"\x05quota\x18\x01 \x01(\tR\x05quota\x12\x12\n" +
@@ -1667,7 +1685,7 @@ const file_leasehold_v1_coordinator_proto_rawDesc = "" +
 	"\x03cut\x18\x02 \x01(\x04R\x03cut\x12\x16\n" +
 	"\x06window\x18\x03 \x01(\x03R\x06window\x12\x16\n" +
 	"\x06tokens\x18\x04 \x01(\x03R\x06tokens\x12\x12\n" +
-	"\x04span\x18\x05 \x01(\x03R\x04span\"\x93\x03\n" +
+	"\x04span\x18\x05 \x01(\x03R\x04span\"\xaf\x03\n" +
 	"\x06Report\x12.\n" +
 	"\x06bucket\x18\x01 \x01(\v2\x16.leasehold.v1.BucketIdR\x06bucket\x12\x18\n" +
 	"\aaccount\x18\x02 \x01(\x04R\aaccount\x12\x14\n" +
@@ -1686,7 +1704,8 @@ const file_leasehold_v1_coordinator_proto_rawDesc = "" +
 	"\x0efloor_returned\x18\f \x01(\x03R\rfloorReturned\x12\x1f\n" +
 	"\vfloor_spent\x18\r \x01(\x03R\n" +
 	"floorSpent\x12\x12\n" +
-	"\x04span\x18\x0e \x01(\x03R\x04span\"\xd8\x02\n" +
+	"\x04span\x18\x0e \x01(\x03R\x04span\x12\x1a\n" +
+	"\brefunded\x18\x0f \x01(\x03R\brefunded\"\xd8\x02\n" +
 	"\n" +
 	"GrantBatch\x12/\n" +
 	"\asession\x18\x01 \x01(\v2\x15.leasehold.v1.SessionR\asession\x12\x12\n" +
