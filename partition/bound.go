@@ -42,7 +42,7 @@ type Result struct {
 
 // Percent returns the bound in percent of what the promise allows in the same time, Allowed. It is +Inf
 // without a bound.
-func (r *Result) Percent() float64 {
+func (r Result) Percent() float64 {
 	switch {
 	case r.Unbounded:
 		return math.Inf(1)

@@ -55,7 +55,7 @@ func newLine(q *policy.Quota, ρ lease.Drift, c Cut) Line {
 	p := &q.Partition
 	l := Line{
 		Region: c.Region, Holders: max(0, c.Holders), Cuts: max(1, c.Count), Drift: ρ,
-		Burst: p.Burst, Rate: p.Rate, Time: p.Counted(min(c.For, longestWindow(q.Limit))),
+		Burst: p.Burst, Rate: p.Rate, Time: p.Counted(min(c.For, q.Limit.LongestWindow())),
 	}
 	each := p.PerCut(ρ, l.Time)
 	l.Tokens = times(times(each, int64(l.Holders)), int64(l.Cuts))
@@ -63,42 +63,50 @@ func newLine(q *policy.Quota, ρ lease.Drift, c Cut) Line {
 	return l
 }
 
-// Text returns the line for people: "eu: 2 holders x (100 + 1.001 x 50/s x 600 s) = 60260".
-func (l *Line) Text() string {
-	var b strings.Builder
-	b.WriteString(l.subject() + ": ")
+// Text returns the line for people: "eu: 2 holders x (100 + 1.001 x 50/s x 600 s) = 60260". A burst or a
+// rate of 0 is left out.
+func (l Line) Text() string {
 	if l.Unbounded {
-		return b.String() + "no bound"
+		return l.subject() + ": no bound"
 	}
-	pair := false
-	for _, n := range []struct {
-		count int
-		what  string
-	}{{l.Holders, "holders"}, {l.Cuts, "cuts"}} {
-		if n.count > 1 {
-			fmt.Fprintf(&b, "%d %s x ", n.count, n.what)
-			pair = true
-		}
+	var sum []string
+	if l.Burst > 0 {
+		sum = append(sum, strconv.FormatInt(l.Burst, 10))
 	}
-	sum := fmt.Sprintf("%d + %s x %s x %s s", l.Burst, factor(l.Drift), rateText(l.Rate), seconds(l.Time))
-	if pair {
-		sum = "(" + sum + ")"
+	if l.Rate.Tokens > 0 {
+		sum = append(sum, fmt.Sprintf("%s x %s x %s s", factor(l.Drift), rateText(l.Rate), seconds(l.Time)))
 	}
+	each := strings.Join(sum, " + ")
+	times := ""
+	if l.Holders > 1 {
+		times = fmt.Sprintf("%d holders x ", l.Holders)
+	}
+	if l.Cuts > 1 {
+		times += fmt.Sprintf("%d cuts x ", l.Cuts)
+	}
+	if times != "" {
+		each = times + "(" + each + ")"
+	}
+	beyond := ""
 	if l.Tokens == math.MaxInt64 {
-		return b.String() + sum + " = " + strconv.FormatInt(l.Tokens, 10) + " or more"
+		beyond = " or more"
 	}
-	return b.String() + sum + " = " + strconv.FormatInt(l.Tokens, 10)
+	return fmt.Sprintf("%s: %s = %d%s", l.subject(), each, l.Tokens, beyond)
 }
 
 // subject says of whom the line is.
-func (l *Line) subject() string {
-	switch {
-	case l.Kind == Lowered:
+func (l Line) subject() string {
+	if l.Kind == Lowered {
 		return "limit lowered"
-	case l.Holder != "":
-		return l.Region + " " + l.Holder
 	}
-	return l.Region
+	who := l.Region
+	if l.Holder != "" {
+		who += " " + l.Holder
+	}
+	if l.Kind == Open {
+		who += ", goes on"
+	}
+	return who
 }
 
 // factor returns 1+ρ, such as "1.001".
@@ -110,13 +118,9 @@ func factor(ρ lease.Drift) string {
 
 // rateText returns "50/s", "5/min", "5/h" or "5 per 1m30s".
 func rateText(r bucket.Rate) string {
-	switch r.Per {
-	case time.Second:
-		return fmt.Sprintf("%d/s", r.Tokens)
-	case time.Minute:
-		return fmt.Sprintf("%d/min", r.Tokens)
-	case time.Hour:
-		return fmt.Sprintf("%d/h", r.Tokens)
+	unit, short := map[time.Duration]string{time.Second: "s", time.Minute: "min", time.Hour: "h"}[r.Per]
+	if short {
+		return fmt.Sprintf("%d/%s", r.Tokens, unit)
 	}
 	return fmt.Sprintf("%d per %v", r.Tokens, r.Per)
 }

@@ -115,7 +115,7 @@ func (l *Link) Heard(now time.Duration) {
 // open before anybody needs it.
 func (l *Link) Broken(now time.Duration, why string) {
 	l.Tick(now)
-	l.open, l.broken = false, why
+	l.open, l.anything, l.broken = false, false, why
 	if why == "" {
 		l.broken = "no reason given"
 	}

@@ -12,7 +12,11 @@ import (
 // spent: until the longest lease of tokens or of a floor has surely passed (law 12). A window's leases end with
 // the window instead, which the caller knows.
 func Transition(old *policy.Quota, ρ lease.Drift) time.Duration {
-	return ρ.Outlast(max(old.Lease.TTL, old.Partition.FloorLease))
+	longest := old.Lease.TTL
+	if terms := old.Terms(); len(terms.Floors) > 0 {
+		longest = max(longest, terms.FloorTTL)
+	}
+	return ρ.Outlast(longest)
 }
 
 // LoweredLimit returns by how much the promise of next can be exceeded because the limit was that of old

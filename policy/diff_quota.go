@@ -40,7 +40,7 @@ func (r *diff) mode(id string, a, b *Partition) {
 	was, is := a.adds(), b.adds()
 	bound := ""
 	if was != is {
-		bound = fmt.Sprintf("the bound changes from %s to %s", was, is)
+		bound = fmt.Sprintf("the bound for each holder and cut changes from %s to %s", was, is)
 	}
 	switch {
 	case a.Mode != b.Mode && bound != "":

@@ -24,6 +24,11 @@ func TestDiffInWords(t *testing.T) {
   - {name: freed, match: {}, limit: {tokens: 10, per: 1m}}
   - {name: gone, match: {old: "*"}, limit: {tokens: 1, per: 1m}}
   - {name: bound, match: {}, limit: {tokens: unbounded}}
+  - {name: mode-exact, match: {}, limit: {tokens: 10, per: 1m}, partition: {mode: fail_closed}}
+  - {name: mode-free, match: {}, limit: {tokens: 10, per: 1m}, partition: {mode: fail_open, ceiling: {tokens: 1, per: 1s}}}
+  - {name: mode-longer, match: {}, limit: {tokens: 10, per: 1m}, partition: {mode: local_fallback, rate: {tokens: 1, per: 1s}, for: 1m}}
+  - {name: mode-open, match: {}, limit: {tokens: 10, per: 1m}, partition: {mode: fail_closed}}
+  - {name: mode-shut, match: {}, limit: {tokens: 10, per: 1m}, partition: {mode: fail_open, ceiling: unbounded}}
   - {name: month, match: {}, limit: {tokens: 10, per: month, algorithm: calendar_window, anchor_day: 3}}
   - {name: other, match: {a: b}, limit: {tokens: 10, per: 1m}, regions: {us: {}, eu: {weight: 2}}}
   - {name: same, match: {}, limit: {tokens: 10, per: 1m}}
@@ -43,6 +48,11 @@ quotas:
   - {name: cut, match: {}, limit: {tokens: 10, per: 61s, burst: 10}}
   - {name: freed, match: {}, limit: {tokens: unbounded}}
   - {name: bound, match: {}, limit: {tokens: 1, per: 1m, burst: 1}}
+  - {name: mode-exact, match: {}, limit: {tokens: 10, per: 1m}}
+  - {name: mode-free, match: {}, limit: {tokens: 10, per: 1m}, partition: {mode: fail_open, ceiling: unbounded}}
+  - {name: mode-longer, match: {}, limit: {tokens: 10, per: 1m}, partition: {mode: local_fallback, rate: {tokens: 1, per: 1s}, burst: 5, for: 2m}}
+  - {name: mode-open, match: {}, limit: {tokens: 10, per: 1m}, partition: {mode: local_fallback, rate: {tokens: 5, per: 1m}, burst: 5, for: 10m}}
+  - {name: mode-shut, match: {}, limit: {tokens: 10, per: 1m}, partition: {mode: fail_closed}}
   - {name: month, match: {}, limit: {tokens: 9, per: month, algorithm: calendar_window, anchor_day: 3}}
   - {name: new, match: {new: "*"}, limit: {tokens: 1, per: 1m}}
   - {name: other, match: {a: "*"}, limit: {tokens: 10, per: 1m}, lease: {ttl: 6s, size: 2}, partition: {floor: 50%, floor_lease: 1h}, regions: {us: {min: 1, max: 2}, ap: {}}, max_keys: 1}
@@ -79,7 +89,10 @@ func TestDiffIsEmptyExactlyIfEqual(t *testing.T) {
 			b.WriteString("\n    regions: " + pick(t, "{x: {}}", "{x: {weight: 1}}", "{x: {nodes: 2}}", "{x: {min: 1}}", "{x: {max: 1}}", "{x: {}, y: {}}"))
 		}
 		if strings.Contains(limit, "1m") {
-			b.WriteString("\n    partition: " + pick(t, "{}", "{}", "{mode: fail_closed}", "{floor: 5%}", "{floor: 0%}", "{floor_lease: 11m}"))
+			b.WriteString("\n    partition: " + pick(t, "{}", "{}", "{mode: fail_closed}", "{floor: 5%}", "{floor: 0%}", "{floor_lease: 11m}",
+				"{mode: local_fallback, rate: {tokens: 1, per: 1s}, for: 1m}", "{mode: local_fallback, rate: {tokens: 1, per: 1s}, burst: 1, for: 60s}", "{mode: local_fallback, rate: {tokens: 2, per: 2s}, for: 1m}",
+				"{mode: local_fallback, rate: {tokens: 1, per: 1s}, for: 2m}", "{mode: local_fallback, rate: {tokens: 1, per: 1s}, burst: 2, for: 1m}",
+				"{mode: fail_open, ceiling: {tokens: 1, per: 1s}}", "{mode: fail_open, ceiling: unbounded}"))
 		}
 		s, err := Parse("p", []byte(b.String()+"\n"))
 		if err != nil {
@@ -106,6 +119,12 @@ func TestWarnings(t *testing.T) {
   - {name: small, match: {}, limit: {tokens: 100, per: 1h}, regions: {us: {}, eu: {nodes: 6}}}
   - {name: no-burst, match: {}, limit: {tokens: 100, per: 1s, burst: 60}, partition: {floor: 1%}, regions: {us: {}}}
   - {name: no-floor, match: {}, limit: {tokens: 1, per: 1h}, partition: {floor: 0%}, regions: {us: {}}}
+  - {name: mode-most, match: {}, limit: {tokens: 1000, per: 1s}, partition: {mode: local_fallback, rate: {tokens: 500, per: 1s}, burst: 500, for: 10m}, regions: {us: {}, eu: {}}}
+  - {name: mode-over, match: {}, limit: {tokens: 1000, per: 1s}, partition: {mode: local_fallback, rate: {tokens: 500, per: 1s}, burst: 501, for: 10m}, regions: {us: {}, eu: {}}}
+  - {name: mode-alone, match: {}, limit: {tokens: 10, per: 1s}, partition: {mode: fail_open, ceiling: {tokens: 11, per: 1s}}}
+  - {name: mode-window, match: {}, limit: {tokens: 100, per: 1m, algorithm: fixed_window}, partition: {mode: fail_open, ceiling: {tokens: 2, per: 1s}}}
+  - {name: mode-huge, match: {}, limit: {tokens: 100, per: 1m}, partition: {mode: fail_open, ceiling: {tokens: 9007199254740992, per: 1ms}}, regions: {us: {nodes: 1000}}}
+  - {name: mode-free, match: {}, limit: {tokens: 10, per: 1s}, partition: {mode: fail_open, ceiling: unbounded}}
 `)
 	var b strings.Builder
 	for _, w := range set.Warnings(150*time.Millisecond, 100*time.Millisecond) {
@@ -114,7 +133,7 @@ func TestWarnings(t *testing.T) {
 	golden(t, "testdata/warnings.yaml", b.String())
 	// The figure of the remedy is right: with it there is no warning, with one less there is.
 	equal(t, strings.Contains(b.String(), "a burst of 500 or more"), true)
-	equal(t, len(set.Warnings(0, 0)), 2)
+	equal(t, len(set.Warnings(0, 0)), 2+5)
 }
 
 func TestLeasedThroughput(t *testing.T) {

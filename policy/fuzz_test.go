@@ -41,6 +41,11 @@ func checkSane(t *testing.T, q *Quota) {
 	if k := int64(len(q.Regions)); k > 0 && (p.FloorTokens > l.Tokens/k || p.FloorBurst > l.Burst/k) || k == 0 && p.FloorTokens != 0 {
 		t.Errorf("floors %+v of %v", p, l)
 	}
+	inexact := p.Mode == LocalFallback || p.Mode == FailOpen
+	if bounded := inexact && !p.Unbounded; bounded != (p.Rate.Tokens > 0) || bounded != (p.Rate.Per > 0) || bounded != (p.Burst > 0) ||
+		(p.Mode == LocalFallback) != (p.For > 0) || p.Unbounded && p.Mode != FailOpen {
+		t.Errorf("unreserved %+v", p)
+	}
 	if q.MaxKeys < 1 || q.Lease.Size > l.Capacity() {
 		t.Errorf("quota %+v", q)
 	}

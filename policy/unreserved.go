@@ -71,19 +71,19 @@ func satAdd(a, b int64) int64 {
 	return a + b
 }
 
-// adds says in words what a cut adds to the promise.
+// adds says in words what each holder adds to the promise in each cut.
 func (p *Partition) adds() string {
 	switch {
 	case p.Mode.Exact():
 		return "0"
 	case p.Unbounded:
-		return "no bound while any holder is cut off"
+		return "no bound"
 	}
 	s := fmt.Sprintf("a burst of %d and then %d per %v", p.Burst, p.Rate.Tokens, p.Rate.Per)
 	if p.For > 0 {
 		s += fmt.Sprintf(" for at most %v", p.For)
 	}
-	return s + ", for each holder and cut"
+	return s
 }
 
 // unreserved reads what a cut-off holder may spend beyond its share. What would make it unbounded by accident

@@ -22,17 +22,19 @@ func (w Warning) String() string {
 }
 
 // Warnings returns what may surprise about the policy, by ID. roundTrip is the longest time between a region
-// and the coordinator and back, reportInterval how long a region waits before it reports. Two things are
+// and the coordinator and back, reportInterval how long a region waits before it reports. Three things are
 // warned of:
 //
 //   - a burst that is worth less time than two times round trip and report interval: what is on the way
 //     counts against the burst, so leasing cannot carry the whole rate, unless floors do;
-//   - a floor that is rounded down to nothing for each node, so that a region that is cut off denies.
+//   - a floor that is rounded down to nothing for each node, so that a region that is cut off denies;
+//   - a failure mode whose worst case, all regions cut off for as long as the mode lasts or for 10 minutes,
+//     admits more beyond the limit than the limit itself, or that has no bound.
 func (s *Set) Warnings(roundTrip, reportInterval time.Duration) []Warning {
 	var all []Warning
 	for _, d := range s.Domains {
 		for _, q := range d.Quotas {
-			for _, text := range []string{q.slowBurst(roundTrip, reportInterval), q.emptyFloor()} {
+			for _, text := range []string{q.slowBurst(roundTrip, reportInterval), q.emptyFloor(), q.overrun()} {
 				if text != "" {
 					all = append(all, Warning{q.ID, q.Line, q.Column, text})
 				}
