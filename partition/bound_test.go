@@ -34,13 +34,16 @@ func TestTheWorkedExample(t *testing.T) {
 	q := quota(t, "limit: {tokens: 1000, per: 1s}, partition: {mode: local_fallback, rate: {tokens: 50, per: 1s}, burst: 100, for: 10m}")
 	r := partition.Bound(q, lease.DefaultDrift, []partition.Cut{
 		{Region: "eu", Holders: 2, For: 10 * time.Minute},
-		{Region: "ap", Holders: 1, For: time.Minute, Count: 3},
+		{Region: "ap", Holders: 1, For: 5 * time.Minute, Count: 2},
+		{Region: "ap", Holders: 1, For: time.Minute},
+		{Region: "us", Holders: 0, For: time.Hour, Count: 9}, // nobody is there
 	})
-	require.Equal(t, "eu: 2 holders x (100 + 1.001 x 50/s x 600 s) = 60260\nap: 3 cuts x (100 + 1.001 x 50/s x 60 s) = 9309", texts(r))
-	require.Equal(t, int64(69569), r.Tokens)
-	require.Equal(t, 10*time.Minute, r.Span)
-	require.Equal(t, int64(1000+600600), r.Allowed)
-	require.InDelta(t, 100*69569.0/601600, r.Percent(), 1e-9)
+	require.Equal(t, "eu: 2 holders x (100 + 1.001 x 50/s x 600 s) = 60260\n"+
+		"ap: 2 cuts x (100 + 1.001 x 50/s x 300 s) = 30230\nap: 100 + 1.001 x 50/s x 60 s = 3103", texts(r))
+	require.Equal(t, int64(93593), r.Tokens)
+	require.Equal(t, 11*time.Minute, r.Span, "the three of ap come one after the other")
+	require.Equal(t, int64(1000+660660), r.Allowed)
+	require.InDelta(t, 100*93593.0/661660, r.Percent(), 1e-9)
 	require.False(t, r.Exact || r.Unbounded || r.Saturated)
 }
 

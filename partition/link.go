@@ -30,9 +30,8 @@ type Link struct {
 	// open says that there is a stream, broken why the last one ended, if one did and no proof came since.
 	open   bool
 	broken string
-	// good is when a healing link began to be good without a break; shaky says that it is not now.
-	good  time.Duration
-	shaky bool
+	// good is when a healing link began to be good without a break.
+	good time.Duration
 	// cuts is the number of the last cut, cut when it began, cutting that it goes on.
 	cuts        uint64
 	cut         time.Duration
@@ -87,20 +86,20 @@ func (l *Link) Opened(now time.Duration) {
 // acknowledges a new grant, an answer to a heartbeat.
 func (l *Link) Proof(now time.Duration) {
 	l.Tick(now)
-	l.open, l.broken = true, ""
-	l.proof, l.proved = l.now, true
 	switch l.state {
 	case NeverConnected, Suspect:
 		l.enter(Connected)
 	case CutOff:
 		l.enter(Healing)
-		l.good, l.shaky = l.now, false
+		l.good = l.now
 	case Healing:
-		if l.shaky {
-			l.good, l.shaky = l.now, false
+		if l.silence() >= l.times().Suspect {
+			l.good = l.now // it was not good all the time
 		}
 	case Connected:
 	}
+	l.open, l.broken = true, ""
+	l.proof, l.proved = l.now, true
 }
 
 // Heard says that something came that does not answer us: the other side lives, but may not hear us. It keeps
@@ -145,8 +144,6 @@ func (l *Link) Tick(now time.Duration) {
 	case Healing:
 		if silence >= t.CutOff {
 			l.enter(CutOff)
-		} else if silence >= t.Suspect {
-			l.shaky = true
 		}
 	case NeverConnected, CutOff:
 	}
@@ -156,23 +153,23 @@ func (l *Link) Tick(now time.Duration) {
 func (l *Link) settle() {
 	t := l.times()
 	at := add(l.good, t.Settle)
-	if l.state == Healing && !l.shaky && at <= l.now && at < add(l.proof, t.Suspect) {
+	if l.state == Healing && at <= l.now && at < add(l.proof, t.Suspect) {
 		l.enter(Connected)
 		l.cutting = false
 	}
 }
 
-// Next returns when Tick may change the state if nothing comes before; false if it cannot.
+// Next returns when Tick changes the state if nothing comes before; false if it never does.
 func (l *Link) Next() (time.Duration, bool) {
 	t := l.times()
-	cut, suspect, settled := add(l.proof, t.CutOff), add(l.proof, t.Suspect), add(l.good, t.Settle)
+	suspect, cut, settled := add(l.proof, t.Suspect), add(l.proof, t.CutOff), add(l.good, t.Settle)
 	switch {
 	case l.state == Connected:
 		return suspect, true
-	case l.state == Suspect, l.state == Healing && l.shaky:
+	case l.state == Healing && settled < suspect:
+		return settled, true
+	case l.state == Suspect, l.state == Healing:
 		return cut, true
-	case l.state == Healing:
-		return min(suspect, settled), true
 	}
 	return 0, false
 }

@@ -181,7 +181,7 @@ func TestProofsInTimeKeepALink(t *testing.T) {
 	})
 }
 
-// However a link flaps, its cuts begin at least Settle and CutOff apart.
+// However a link flaps, its cuts begin more than Settle apart, and by what CutOff is longer than Suspect.
 func TestFlappingMakesAtMostOneCutForEachSettle(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		timing := partition.Timing{Suspect: time.Second, CutOff: 1500 * ms, Settle: time.Duration(rapid.Int64Range(1, 10_000).Draw(t, "settle")) * ms}
@@ -206,9 +206,9 @@ func TestFlappingMakesAtMostOneCutForEachSettle(t *testing.T) {
 			}
 		}
 		for i := 1; i < len(began); i++ {
-			require.GreaterOrEqual(t, began[i]-began[i-1], timing.Settle+timing.CutOff)
+			require.Greater(t, began[i]-began[i-1], timing.Settle+timing.CutOff-timing.Suspect)
 		}
-		if up > timing.Settle && down > timing.CutOff+100*ms {
+		if up > timing.Settle+100*ms && down > timing.CutOff+100*ms {
 			require.Greater(t, len(began), 1, "what is good for long enough is another cut")
 		}
 		if up < timing.Settle-timing.Suspect && down >= timing.Suspect {
@@ -255,10 +255,8 @@ func TestNextIsWhenSomethingHappens(t *testing.T) {
 		early, due := d.l, d.l
 		early.Tick(next - 1)
 		due.Tick(next)
-		require.Equal(t, d.l.Reason() == "", early.Reason() == "")
 		require.Equal(t, d.l.State(), early.State())
-		shaky := due.State() == partition.Healing && strings.HasPrefix(due.Reason(), "answered again, but")
-		require.True(t, due.State() != d.l.State() || shaky)
+		require.NotEqual(t, d.l.State(), due.State())
 	})
 }
 

@@ -43,11 +43,11 @@ func Since(q *policy.Quota, ρ lease.Drift, past []Past, now time.Duration) Resu
 	return r
 }
 
-// length returns how long the cut lasted or lasts.
+// length returns how long the cut lasted or lasts, below 0 if time ran back.
 func (p *Past) length(now time.Duration) time.Duration {
 	end := p.Ended
 	if p.Open {
 		end = now
 	}
-	return max(0, end-p.Began)
+	return end - p.Began
 }

@@ -32,7 +32,7 @@ func (l *Link) Reason() string {
 	case Connected:
 		return "reports are answered"
 	case Healing:
-		if l.shaky {
+		if l.silence() >= l.times().Suspect {
 			return "answered again, but " + l.quiet()
 		}
 		return fmt.Sprintf("answered again, good for %v of %v", tenths(l.now-l.good), l.times().Settle)

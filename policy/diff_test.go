@@ -120,7 +120,7 @@ func TestWarnings(t *testing.T) {
   - {name: no-burst, match: {}, limit: {tokens: 100, per: 1s, burst: 60}, partition: {floor: 1%}, regions: {us: {}}}
   - {name: no-floor, match: {}, limit: {tokens: 1, per: 1h}, partition: {floor: 0%}, regions: {us: {}}}
   - {name: mode-most, match: {}, limit: {tokens: 1000, per: 1s}, partition: {mode: local_fallback, rate: {tokens: 500, per: 1s}, burst: 500, for: 10m}, regions: {us: {}, eu: {}}}
-  - {name: mode-over, match: {}, limit: {tokens: 1000, per: 1s}, partition: {mode: local_fallback, rate: {tokens: 500, per: 1s}, burst: 501, for: 10m}, regions: {us: {}, eu: {}}}
+  - {name: mode-over, match: {}, limit: {tokens: 1000, per: 1s}, partition: {mode: local_fallback, rate: {tokens: 500, per: 1s}, burst: 501, for: 20m}, regions: {us: {}, eu: {}}}
   - {name: mode-alone, match: {}, limit: {tokens: 10, per: 1s}, partition: {mode: fail_open, ceiling: {tokens: 11, per: 1s}}}
   - {name: mode-window, match: {}, limit: {tokens: 100, per: 1m, algorithm: fixed_window}, partition: {mode: fail_open, ceiling: {tokens: 2, per: 1s}}}
   - {name: mode-huge, match: {}, limit: {tokens: 100, per: 1m}, partition: {mode: fail_open, ceiling: {tokens: 9007199254740992, per: 1ms}}, regions: {us: {nodes: 1000}}}

@@ -86,7 +86,8 @@ func TestPromise(t *testing.T) {
 	equal(t, Limit{Tokens: bucket.MaxTokens, Per: time.Millisecond, Burst: bucket.MaxTokens}.Promise(0, time.Hour), math.MaxInt64)
 }
 
-// The longest windows of the zones that change their clocks most, found by going through 18 years, are within what is said, and what is said is no more than 3 hours beyond.
+// The longest windows of the zones that change their clocks most, found by going through 18 years, are within
+// what is said, and what is said is no more than 3 hours beyond.
 func TestLongestWindow(t *testing.T) {
 	from, to := time.Date(2008, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for _, c := range []struct{ unit, zone string }{
@@ -114,4 +115,6 @@ func TestLongestWindow(t *testing.T) {
 	}
 	equal(t, Limit{Per: time.Hour, Algorithm: FixedWindow}.LongestWindow(), time.Hour)
 	equal(t, Limit{Per: time.Hour}.LongestWindow(), bucket.Forever)
+	equal(t, Limit{Algorithm: CalendarWindow, Unit: bucket.Month, Zone: "UTC"}.LongestWindow(), 31*24*time.Hour)
+	equal(t, Limit{Algorithm: CalendarWindow, Unit: bucket.Day, Zone: "Europe/Berlin"}.LongestWindow(), 27*time.Hour)
 }
