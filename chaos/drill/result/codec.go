@@ -12,9 +12,12 @@ import (
 func (r *Result) Write(w io.Writer) error {
 	c := *r
 	c.Schema = Schema
-	e := json.NewEncoder(w)
-	e.SetIndent("", " ")
-	return e.Encode(&c)
+	compact, err := json.Marshal(&c)
+	if err != nil {
+		return fmt.Errorf("drill result: %w", err)
+	}
+	_, err = w.Write(append(indent(compact), '\n'))
+	return err
 }
 
 // Read reads what Write wrote. It returns an error for another version, for

@@ -2,6 +2,10 @@ package result_test
 
 import (
 	"bytes"
+	"encoding/json"
+	"flag"
+	"math"
+	"os"
 	"strings"
 	"testing"
 
@@ -61,4 +65,39 @@ func TestOtherDocumentsAreRefused(t *testing.T) {
 		_, err := result.Read(strings.NewReader(text))
 		require.ErrorContains(t, err, want)
 	}
+}
+
+var update = flag.Bool("update", false, "write testdata anew")
+
+// TestTheFormIsStable holds the document to what scripts have seen: names do not
+// change, and series stay on one line.
+func TestTheFormIsStable(t *testing.T) {
+	const file = "testdata/sample.json"
+	var b bytes.Buffer
+	require.NoError(t, sample().Write(&b))
+	if *update {
+		require.NoError(t, os.WriteFile(file, b.Bytes(), 0o644))
+	}
+	want, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, string(want), b.String(), "run go test ./chaos/drill/result -args -update if that is how it should be")
+}
+
+func TestWritingChangesNothing(t *testing.T) {
+	r := sample()
+	r.Verdict.Sentence = `quotes "[{,:}]" and \ and <tags>` + "\n"
+	r.Events = []result.Event{{Text: `a \" b`}, {Text: "["}}
+	r.Hypotheses = []result.Check{}
+	var b, again bytes.Buffer
+	require.NoError(t, r.Write(&b))
+	want, err := json.Marshal(r)
+	require.NoError(t, err)
+	require.NoError(t, json.Compact(&again, b.Bytes()))
+	require.Equal(t, string(want), again.String())
+}
+
+func TestWhatJSONCannotSayIsAnError(t *testing.T) {
+	r := sample()
+	r.Latencies = []result.Latency{{P50: math.NaN()}}
+	require.ErrorContains(t, r.Write(&bytes.Buffer{}), "NaN")
 }

@@ -14,7 +14,7 @@ func Of(r *result.Result) result.Verdict {
 	doubts := doubts(r)
 	broken := append(exceeded(r), brokenInvariants(r)...)
 	unmet := unmetExpectations(r)
-	if attributable(r) {
+	if Attributable(r) {
 		broken = append(broken, unmet...)
 		unmet = nil
 	}
@@ -77,9 +77,9 @@ func unmetExpectations(r *result.Result) []string {
 	return lines
 }
 
-// attributable says that what was measured under the faults was measured of a
+// Attributable says that what was measured under the faults was measured of a
 // system that was healthy without them, and with them.
-func attributable(r *result.Result) bool {
+func Attributable(r *result.Result) bool {
 	return len(unproven(r)) == 0 && len(r.Evidence.BaselineProblems) == 0
 }
 
