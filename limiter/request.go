@@ -56,6 +56,31 @@ var (
 	ErrKeyTooLong = policy.ErrKeyTooLong
 )
 
+// BadRequest says that an error is the request's own fault: asked again in the
+// same words, it will be an error again. Surfaces answer it with HTTP 400 and
+// INVALID_ARGUMENT, and never let such a request pass.
+func BadRequest(err error) bool {
+	for _, own := range []error{ErrNegativeCost, ErrTooManyQuotas, ErrDuplicateEntry, ErrTooManyEntries, ErrKeyTooLong} {
+		if errors.Is(err, own) {
+			return true
+		}
+	}
+	return false
+}
+
+// OnError says what becomes of a request about which there is no decision:
+// there is no policy yet, the limiter is closed, the domain is unknown. It is not
+// about regions that are cut off: those decide, as the policy's partition mode
+// says. The zero OnError is no choice, and refused.
+type OnError uint8
+
+// The choices.
+const (
+	_          OnError = iota
+	FailClosed         // the request is refused
+	FailOpen           // the request passes, unlimited
+)
+
 // ImpossibleError is what Wait returns for a cost that this region could never
 // admit at once, however long one waits.
 type ImpossibleError struct {

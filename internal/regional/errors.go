@@ -20,8 +20,7 @@ func codesOf(err error) (codes.Code, int) {
 		return codes.Unavailable, http.StatusServiceUnavailable
 	case errors.Is(err, limiter.ErrUnknownDomain):
 		return codes.NotFound, http.StatusNotFound
-	case errors.Is(err, limiter.ErrNegativeCost), errors.Is(err, limiter.ErrDuplicateEntry), errors.Is(err, limiter.ErrTooManyEntries),
-		errors.Is(err, limiter.ErrKeyTooLong), errors.Is(err, limiter.ErrTooManyQuotas):
+	case limiter.BadRequest(err):
 		return codes.InvalidArgument, http.StatusBadRequest
 	case errors.Is(err, context.Canceled):
 		return codes.Canceled, respond.StatusClientGone
