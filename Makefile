@@ -68,6 +68,10 @@ test-simulation: ## run the short slice of the deterministic simulation, and hav
 sim: ## run the long simulation (SIMFLAGS="-seeds 100000" for more): thousands of hostile worlds a minute
 	$(GO) run ./chaos/cmd/sim $(SIMFLAGS)
 
+.PHONY: sim-rebalance
+sim-rebalance: ## measure rebalancing beside models of others (QUICK=1, SEED=N, TRACES=DIR, OUT=DIR)
+	$(GO) run ./chaos/cmd/rebalance -seed $(or $(SEED),1) -out $(or $(OUT),.cache/rebalance) $(if $(QUICK),-quick) $(if $(TRACES),-traces $(TRACES))
+
 .PHONY: cover
 cover: ## write coverage.out and coverage.html, print the total
 	$(GO) test -shuffle=on -timeout=20m -coverpkg=./... -coverprofile=coverage.all $(TESTFLAGS) ./...
