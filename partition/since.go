@@ -7,13 +7,16 @@ import (
 	"github.com/a1009580/leasehold/policy"
 )
 
-// Past is one cut of one holder that took place.
+// Past is a cut of one holder that took place, by whosever clock: all of them run within ρ.
 type Past struct {
 	Region, Holder string
 	Began          time.Duration
 	// Ended is when its link was good again, which is later than when it was last used. While Open, it goes on.
 	Ended time.Duration
 	Open  bool
+	// Count is above 1 for several cuts that were made one, all of them lasting from Began to Ended together. 0 is
+	// one cut.
+	Count int
 }
 
 // Since returns the bound of the cuts that took place up to now: what is observed never exceeds it. Each cut
@@ -27,14 +30,14 @@ func Since(q *policy.Quota, ρ lease.Drift, past []Past, now time.Duration) Resu
 	r := begin(q)
 	spans := make(map[[2]string]time.Duration)
 	for _, p := range past {
-		l := newLine(q, ρ, Cut{Region: p.Region, Holders: 1, For: p.length(now)})
+		l := newLine(q, ρ, Cut{Region: p.Region, Holders: 1, For: p.length(now), Count: p.Count})
 		l.Holder = p.Holder
 		if p.Open {
 			l.Kind = Open
 		}
 		if !r.Exact {
 			who := [2]string{p.Region, p.Holder}
-			spans[who] = add(spans[who], l.Time)
+			spans[who] = add(spans[who], times(l.Time, int64(l.Cuts)))
 			r.Span = max(r.Span, spans[who])
 		}
 		r.put(l)
@@ -43,11 +46,13 @@ func Since(q *policy.Quota, ρ lease.Drift, past []Past, now time.Duration) Resu
 	return r
 }
 
-// length returns how long the cut lasted or lasts, below 0 if time ran back.
+// length returns how long the cut lasted or lasts, below 0 if time ran back: of several the mean, rounded up,
+// with which they add no less than each with its own, since what counts of a cut ends at a time.
 func (p *Past) length(now time.Duration) time.Duration {
 	end := p.Ended
 	if p.Open {
 		end = now
 	}
-	return end - p.Began
+	n := time.Duration(max(1, p.Count))
+	return (end - p.Began + n - 1) / n
 }

@@ -46,6 +46,29 @@ func kinds(r partition.Result) []partition.Kind {
 	return all
 }
 
+// Cuts that were made one add no less than one by one, but for what each is rounded up.
+func TestMergedCutsAddNoLess(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		q, ρ := inexact(t), drift(t)
+		lengths := rapid.SliceOfN(rapid.Int64Range(0, int64(time.Hour)), 1, 6).Draw(t, "lengths")
+		merged := partition.Past{Region: "eu", Count: len(lengths)}
+		var past []partition.Past
+		for _, n := range lengths {
+			past = append(past, partition.Past{Region: "eu", Began: 1, Ended: 1 + time.Duration(n)})
+			merged.Ended += time.Duration(n)
+		}
+		one := partition.Since(q, ρ, []partition.Past{merged}, 0)
+		require.GreaterOrEqual(t, one.Tokens, partition.Since(q, ρ, past, 0).Tokens-int64(len(lengths)))
+		if len(lengths) == 1 || merged.Ended == 0 {
+			require.Equal(t, one.Tokens, partition.Since(q, ρ, past, 0).Tokens)
+		}
+	})
+	q := quota(t, "limit: {tokens: 1000, per: 1s}, "+fallback)
+	r := partition.Since(q, 0, []partition.Past{{Region: "eu", Began: time.Minute, Ended: 2 * time.Minute, Count: 3}}, 0)
+	require.Equal(t, "eu: 3 cuts x (100 + 1 x 50/s x 20 s) = 3300", texts(r))
+	require.Equal(t, time.Minute, r.Span)
+}
+
 // What took place is never more than the same cuts supposed, and grows as time passes.
 func TestSinceIsTheBoundOfTheSameCuts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
