@@ -1,7 +1,9 @@
 package partition_test
 
 import (
+	"fmt"
 	"math"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -64,5 +66,29 @@ func TestWhatHasNoBoundIsNotCalledHarmless(t *testing.T) {
 		require.False(t, r.Exact)
 		require.Equal(t, int64(math.MaxInt64), r.Tokens)
 		require.True(t, math.IsInf(r.Percent(), 1))
+	}
+}
+
+// The example of docs/overshoot.md, and the table of the states, are what this package says.
+func TestTheDocsSayTheSame(t *testing.T) {
+	doc, err := os.ReadFile("../docs/overshoot.md")
+	require.NoError(t, err)
+	q := quota(t, "limit: {tokens: 1000, per: 1s}, partition: {mode: local_fallback, rate: {tokens: 50, per: 1s}, burst: 100, for: 10m}")
+	r := partition.Bound(q, lease.DefaultDrift, []partition.Cut{
+		{Region: "eu", Holders: 2, For: time.Hour}, {Region: "ap", Holders: 1, For: time.Minute, Count: 3},
+	})
+	for _, l := range r.Lines {
+		require.Contains(t, string(doc), "\n    "+l.Text()+"\n")
+	}
+	require.Contains(t, string(doc), fmt.Sprintf("bound %d, %.1f%% of the %d that the limit allows in %v\n", r.Tokens, r.Percent(), r.Allowed, r.Span))
+	for s := partition.NeverConnected; s <= partition.Healing; s++ {
+		require.Contains(t, string(doc), "| `"+s.String()+"` |")
+	}
+	timing := partition.DefaultTiming()
+	for what, of := range map[string]time.Duration{
+		"| %v s after the last answer, or when the stream breaks |": timing.Suspect, "| %v s after the last answer; from": timing.CutOff,
+		"nothing was amiss for %v s": timing.Settle, "begin more than %v s apart": timing.Settle + timing.CutOff - timing.Suspect,
+	} {
+		require.Contains(t, string(doc), fmt.Sprintf(what, of.Seconds()))
 	}
 }
