@@ -16,7 +16,7 @@ across all of them, whatever fails.`,
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.AddCommand(NewDemo(), NewPolicy(), NewVersion())
+	root.AddCommand(NewDemo(), NewPolicy(), NewDrill(), NewVersion())
 	for _, p := range []*cobra.Command{NewCoordinator(), NewRegional(), NewEtcd()} {
 		p.Hidden = true
 		root.AddCommand(p)
