@@ -10,6 +10,7 @@ import (
 type cellWatch struct {
 	cell       *lease.Cell
 	floorSpent int64
+	overspent  int64
 	session    lease.Session
 	top        uint64 // the newest account that was heard of in session
 	probed     bool
@@ -131,11 +132,11 @@ func (r *region) decide(cells []Cell, cost int64) (lease.Verdict, bool) {
 func (r *region) judge(b int, c *lease.Cell, cost int64, at time.Duration) {
 	w, watch, v := r.w, &r.cells[b], c.View()
 	if watch.cell != c {
-		watch.cell, watch.floorSpent = c, 0
+		watch.cell, watch.floorSpent, watch.overspent = c, 0, 0
 	}
-	floor := v.FloorSpent - watch.floorSpent
-	watch.floorSpent = v.FloorSpent
-	leased := cost - floor
+	floor, over := v.FloorSpent-watch.floorSpent, v.Overspent-watch.overspent
+	watch.floorSpent, watch.overspent = v.FloorSpent, v.Overspent
+	leased := cost - floor - over
 	if w.now >= w.cfg.Duration {
 		watch.probed = true
 	}
@@ -144,6 +145,10 @@ func (r *region) judge(b int, c *lease.Cell, cost int64, at time.Duration) {
 	w.detail("%s admits %d of %s, %s: %d leased, %d of its floor", r.name, cost, id.Quota, id.Key, leased, floor)
 	if leased > 0 {
 		w.check(r.w.register.spent(r, id, &v, leased, at))
+	}
+	if over > 0 {
+		w.detail("%s spends %d of that unreserved", r.name, over)
+		w.check(w.overspent(r, b, over, at))
 	}
 	if floor > 0 {
 		w.count(FloorSpent)
@@ -157,6 +162,7 @@ func (r *region) judge(b int, c *lease.Cell, cost int64, at time.Duration) {
 		w.check(w.census(b, 0))
 		return
 	}
-	w.check(m.admit(w.now, cost))
+	m.exceed(w.now, cost)
+	w.check(m.admit(w.now, cost-over))
 	w.check(w.census(b, leased))
 }

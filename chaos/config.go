@@ -27,6 +27,8 @@ type Config struct {
 	Wild bool
 	// Simple replaces it by what is easy to follow by eye.
 	Simple bool
+	// Detector tells regions that they are cut off.
+	Detector Detector
 	// Scan has new leaders read all records in the background.
 	Scan bool
 
@@ -144,6 +146,11 @@ const (
 	ClaimMade
 	SeveralCells
 	Refunded
+	CutNoticed
+	CutHealed
+	UnreservedSpent
+	OverspendTold
+	OvershootObserved
 	kinds
 )
 
@@ -159,6 +166,8 @@ var kindNames = [kinds]string{
 	Takeover: "takeover", StaleRefused: "stale coordinator refused", LostHistory: "lost history noticed", WindowRolled: "window rolled",
 	WaiterServed: "waiter served", Impossible: "impossible cost", FloorSpent: "floor spent", FloorMoved: "floor re-assigned",
 	ClaimMade: "claim made", SeveralCells: "several quotas at once", Refunded: "admission taken back",
+	CutNoticed: "cut noticed", CutHealed: "cut healed", UnreservedSpent: "unreserved spent", OverspendTold: "overspend told",
+	OvershootObserved: "overshoot observed",
 }
 
 // String returns the kind in words.

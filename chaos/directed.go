@@ -22,6 +22,10 @@ var directed = []struct {
 	{"windows under wandering wall clocks", wandering},
 	{"messages of old sessions", oldMessages},
 	{"handbacks that arrive late", lateHandbacks},
+	{"the owner of a floor cut off", ownerCutOff},
+	{"a link that flaps under a fallback", flapping},
+	{"several nodes cut off, one restarts", nodesCutOff},
+	{"nobody leads for a while", nobodyLeads},
 }
 
 // Directed draws one of a family of directed schedules.
@@ -190,4 +194,22 @@ func lateHandbacks(c *Config, r *rng) {
 		Region: 1, Cells: []Cell{{0, 0}}, From: back + r.span(0, 500*time.Millisecond), To: 12 * time.Second,
 		Every: 500 * time.Millisecond, Burst: int(t.Burst), MinCost: 1, MaxCost: 1,
 	})
+}
+
+// ownerCutOff: a region of two processes has one floor, and its owner is cut off
+// and goes on spending from it while the other would like to have it.
+func ownerCutOff(c *Config, r *rng) {
+	t := &c.Policies[0][0]
+	t.FloorTTL = r.span(6*time.Second, 9*time.Second)
+	t.Floors = []lease.FloorTerms{{Region: "us", Tokens: t.Tokens / 4, Burst: t.Burst / 4}}
+	c.Regions = append(c.Regions, c.Regions[0])
+	c.Regions[2].Node, c.Regions[2].Offset = "2", 3*time.Minute
+	c.Clients = nil
+	c.probe()
+	for i := range c.Regions {
+		c.ask(i, time.Second, 18*time.Second, 20*ms, 1)
+	}
+	at := r.span(3*time.Second, 5*time.Second)
+	c.act(at, Cut, 0, 9*time.Second)
+	c.act(at, Cut, 2, r.span(0, time.Second))
 }

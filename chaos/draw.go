@@ -32,6 +32,7 @@ func Draw(seed uint64) *Config {
 	c.drawFaults(newRNG(seed, "faults"))
 	c.drawClients(newRNG(seed, "clients"))
 	c.drawRefunds(newRNG(seed, "refunds"))
+	c.drawModes(newRNG(seed, "modes"))
 	c.setQuiet()
 	return c
 }

@@ -1,8 +1,10 @@
 package chaos
 
 import (
+	"strconv"
 	"time"
 
+	"github.com/a1009580/leasehold/bucket"
 	"github.com/a1009580/leasehold/lease"
 )
 
@@ -58,4 +60,47 @@ func (c *Config) probe() {
 			Region: i, Cells: []Cell{{0, 0}}, From: c.Duration, Every: 277 * time.Millisecond, Burst: 1, MinCost: 1, MaxCost: 1,
 		})
 	}
+}
+
+// TightCut draws the worst that an inexact mode allows: some processes are cut
+// off for so long while they hammer, with the fastest clocks, and another region
+// takes every token of the limit itself. Result.Tightness is how much of the sum of
+// the closed forms the limit was exceeded by.
+func TightCut(seed uint64) *Config {
+	r := newRNG(seed, "tight cut")
+	c := Tight(seed)
+	ρ := int64(c.Drift)
+	t := &c.Policies[0][0]
+	t.Tokens = r.between(50, 100)
+	t.Burst = t.Tokens
+	t.Unreserved = lease.Unreserved{
+		Rate: bucket.Rate{Tokens: r.between(10, 40), Per: time.Second}, Burst: r.between(20, 100), For: r.span(5*time.Second, 20*time.Second),
+	}
+	if r.n(3) == 0 {
+		t.Unreserved.For = 0 // fail open, up to a ceiling
+	}
+	c.Duration = 60 * time.Second
+	c.Clients = nil
+	cuts := 1 + r.n(3)
+	for n := range r.n(3) + 1 { // processes of one region, cut off several times each
+		c.Regions = append(c.Regions, Region{
+			Name: "eu", Node: strconv.Itoa(n + 1), Latency: time.Millisecond, Machine: Machine{PPM: ρ, Offset: time.Duration(n) * time.Hour},
+		})
+		c.hammer(n+1, 500*time.Microsecond)
+		length := r.span(6*time.Second, 13*time.Second)
+		for i := range cuts {
+			c.act(time.Duration(3+i*20)*time.Second, Cut, n+1, length+5*time.Second)
+		}
+	}
+	c.hammer(0, 500*time.Microsecond)
+	c.probe()
+	c.setQuiet()
+	return c
+}
+
+// hammer has a region asked for all it can give.
+func (c *Config) hammer(region int, every time.Duration) {
+	c.Clients = append(c.Clients, Client{
+		Region: region, Cells: []Cell{{0, 0}}, To: c.Duration, Every: every, Burst: 2, MinCost: 1, MaxCost: 1,
+	})
 }

@@ -53,6 +53,11 @@ type meter struct {
 
 	windows []windowSum
 	worst   float64 // of observed to bound
+
+	// all counts what is spent unreserved as well; most is the worst of it.
+	all   track
+	allAt time.Duration
+	most  int64 // units
 }
 
 type windowSum struct {
@@ -150,6 +155,7 @@ func (m *meter) takeBack(now time.Duration, window, tokens int64) {
 		m.window(window).spent -= tokens
 		return
 	}
+	m.all.excess = max(0, m.all.excess-tokens*unit)
 	m.advance(now)
 	for i := range m.tracks {
 		t := &m.tracks[i]
@@ -184,4 +190,26 @@ func (m *meter) window(window int64) *windowSum {
 	}
 	m.windows = append(m.windows, s)
 	return &m.windows[len(m.windows)-1]
+}
+
+// exceed counts tokens that were admitted by right or unreserved. It is used where
+// one limit counts all the time.
+func (m *meter) exceed(now time.Duration, tokens int64) {
+	hi, lo := bits.Mul64(uint64(m.rate), uint64(now-m.allAt))
+	m.allAt = now
+	if t := &m.all; hi > 0 || lo >= uint64(t.excess) {
+		t.excess = 0
+	} else {
+		t.excess -= int64(lo)
+	}
+	m.all.excess += tokens * unit
+	m.most = max(m.most, m.all.excess)
+}
+
+// overshoot is by how many tokens the promise was exceeded in the worst interval.
+func (m *meter) overshoot() int64 {
+	if len(m.regimes) == 0 {
+		return 0
+	}
+	return max(0, (m.most+unit-1)/unit-m.regimes[0].burst)
 }

@@ -41,7 +41,7 @@ var Mutants = []Mutant{
 	{"an old session is heard", "9", 400, "messages of old sessions"},
 	{"a second Hello resets", "9", 0, ""},
 	{"a floor starts full", "11", 4000, ""},
-	{"a floor given twice", "11", 4000, ""},
+	{"a floor given twice", "11", 400, "the owner of a floor cut off"},
 	{"what was handed back does not count", "11", 2000, "handbacks that arrive late"},
 	{"a handback credited again", "11", 4000, ""},
 	{"a handback credited above the room", "11", 2000, ""},
@@ -51,4 +51,8 @@ var Mutants = []Mutant{
 	{"a share of 0 means unlimited", "15", 0, ""},
 	{"one credit for each waiter", "18", 100, ""},
 	{"a deaf holder renewed", "section 4", 0, ""},
+	{"a fallback without an end", "section 6", 400, "a link that flaps under a fallback"},
+	{"a fallback that does not run dry", "section 6", 400, ""},
+	{"a fallback kept after the heal", "section 6", 400, ""},
+	{"overspend counted again", "section 6", 400, ""},
 }

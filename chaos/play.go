@@ -113,6 +113,21 @@ var plays = []play{
 		c.act(500*ms, TakeSnapshot, 0, 0)
 		c.act(3000*ms, RestoreSnapshot, 0, 0)
 	}},
+	{"fallback_while_cut_off", "us may spend 1 a second with a burst of 2, for 4 s, while it is cut off. It does so when the cut was\nnoticed and its lease is used up, and leaves it before it renews; what it spent so is told afterwards.", func(c *Config) {
+		c.Duration = 20 * time.Second
+		c.Policies[0][0].Unreserved = lease.Unreserved{Rate: bucket.Rate{Tokens: 1, Per: time.Second}, Burst: 2, For: 4 * time.Second}
+		c.once(0, 3, 1000*ms, 1200*ms)
+		c.once(0, 2, 6100*ms, 6200*ms, 7300*ms, 8500*ms, 10500*ms, 13500*ms)
+		c.act(3000*ms, Cut, 0, 9*time.Second)
+	}},
+	{"link_flaps_in_one_cut", "The link of us comes back for a moment and breaks again. That is one cut: the burst that it spent at\nfirst does not begin anew.", func(c *Config) {
+		c.Duration = 20 * time.Second
+		c.Policies[0][0].Unreserved = lease.Unreserved{Rate: bucket.Rate{Tokens: 1, Per: 10 * time.Second}, Burst: 3, For: 10 * time.Second}
+		c.once(0, 3, 5500*ms)
+		c.once(0, 1, 12900*ms)
+		c.act(2000*ms, Cut, 0, 4*time.Second)
+		c.act(9000*ms, Cut, 0, 7*time.Second)
+	}},
 	{"large_cost_collected", "us is asked for 16 at once while eu has some that it does not use: eu is asked to give back, and us is\ngranted the whole cost when it is there.", func(c *Config) {
 		c.once(1, 3, 1000*ms, 1300*ms)
 		c.once(0, 16, 2000*ms, 2600*ms, 3600*ms)
@@ -136,6 +151,13 @@ func (p *play) perform() (string, error) {
 		}
 	}
 	fmt.Fprintln(&b)
+	for _, k := range w.cuts {
+		for i, n := range k.spent {
+			if n > 0 {
+				fmt.Fprintf(&b, "%s spent %d of %s unreserved in cut %d.\n", k.region.name, n, w.ids[i].Quota, k.number)
+			}
+		}
+	}
 	for i := range w.ids {
 		if c := w.newest; c != nil && c.ledger != nil {
 			if v, ok := c.ledger.View(w.ids[i]); ok {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/a1009580/leasehold/lease"
+	"github.com/a1009580/leasehold/partition"
 	"github.com/a1009580/leasehold/reconcile"
 )
 
@@ -24,6 +25,10 @@ type region struct {
 	cells   []cellWatch // by quota and key
 	waiting []*waiter
 	leaving bool
+
+	link partition.Link
+	echo time.Duration // the newest report that was answered
+	wild lease.Cut     // of a detector that is dice
 
 	cutUp, cutDown int // how many cuts overlap
 }
@@ -47,6 +52,7 @@ func (r *region) boot() {
 	}
 	r.holder = lease.NewHolder(lease.HolderConfig{ID: r.id, Plan: plan, Hurry: func() { r.hurry() }}, r.state)
 	r.policy, r.stream, r.hurried, r.leaving = 0, nil, false, false
+	r.link, r.echo, r.wild = partition.Link{}, 0, lease.Cut{}
 	r.cells = make([]cellWatch, len(w.bounds))
 	r.connect()
 	r.tick()
@@ -75,6 +81,7 @@ func (r *region) lost(s *stream) {
 	}
 	r.stream = nil
 	r.holder.Disconnected()
+	r.notice(func(l *partition.Link, now time.Duration) { l.Broken(now, "it ended") })
 	r.after(r.w.netRNG.span(20*time.Millisecond, 150*time.Millisecond), r.connect)
 }
 
@@ -86,6 +93,9 @@ func (r *region) welcome(s *stream, m lease.Welcome) {
 	r.heard = r.clock()
 	if !r.holder.Older(m) && m.PolicyRevision != r.policy || r.policy == 0 {
 		r.adopt(m.PolicyRevision, m.Policy)
+	}
+	if !r.holder.Older(m) {
+		r.notice(func(l *partition.Link, now time.Duration) { l.Proof(now) })
 	}
 	pieces, err := r.holder.Welcome(r.clock(), m)
 	if err != nil {
@@ -144,6 +154,16 @@ func (r *region) grants(s *stream, b lease.GrantBatch) {
 		r.w.count(OldMessage)
 	}
 	now := r.clock()
+	if r.stream == s && b.Session == r.holder.Session() {
+		r.notice(func(l *partition.Link, now time.Duration) {
+			if b.Echo > r.echo {
+				r.echo = b.Echo
+				l.Proof(now)
+			} else {
+				l.Heard(now)
+			}
+		})
+	}
 	if err := r.holder.Grants(now, b); err != nil {
 		return
 	}
@@ -177,6 +197,7 @@ func (r *region) report() {
 		r.w.tell("%s hears nothing and hangs up", r.name)
 		r.hangUp(s)
 	}
+	r.notice(func(*partition.Link, time.Duration) {})
 	batch, ok := r.holder.Tick(r.clock())
 	if s := r.stream; ok && s != nil {
 		for i := range batch.Reports {
@@ -184,6 +205,7 @@ func (r *region) report() {
 			r.w.detail("%s reports %s of %s: of %d it spent %d and returned %d%s", r.name, called(t.Account), t.Bucket.Quota,
 				t.GrantSeen, t.Spent, t.Returned, wishes(t))
 		}
+		r.tellCuts(&batch)
 		r.w.send(s, true, func() {
 			s.coord.hears(s, func(l *lease.Ledger, now lease.Moment) error { return l.Report(now, batch) })
 		})

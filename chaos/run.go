@@ -22,6 +22,9 @@ type Result struct {
 	// Used is the least share of an ideal bucket's tokens that was admitted, in
 	// an ideal run; else 0.
 	Used float64
+	// Tightness is the greatest share of the closed form of the cuts that a bucket
+	// was exceeded by.
+	Tightness float64
 }
 
 // Play runs one configuration. With telling, the result has the story.
@@ -47,6 +50,9 @@ func Play(cfg *Config, telling bool) (res Result) {
 	if w.failure == nil && !w.lost {
 		w.judgeStranded()
 	}
+	if w.failure == nil {
+		w.judgeOvershoot()
+	}
 	return res
 }
 
@@ -62,7 +68,7 @@ func (w *World) result() Result {
 		}
 		r.Worst[i] = max(r.Worst[i], m.worst)
 	}
-	r.Used = w.ideal
+	r.Used, r.Tightness = w.ideal, w.tightness
 	return r
 }
 

@@ -58,3 +58,17 @@ func TestTight(t *testing.T) {
 	}
 	require.GreaterOrEqual(t, worst, 0.99)
 }
+
+// TestTightCut wants the closed forms of the inexact modes to be reached as well:
+// with several cuts, several processes, and to the end of what a fallback allows.
+func TestTightCut(t *testing.T) {
+	worst := 0.0
+	for seed := uint64(1); seed <= 12; seed++ {
+		r := Play(TightCut(seed), false)
+		require.NoError(t, r.Failure, "seed %d", seed)
+		require.LessOrEqual(t, r.Tightness, 1.0, "seed %d", seed)
+		worst = max(worst, r.Tightness)
+		t.Logf("seed %d: %.5f", seed, r.Tightness)
+	}
+	require.GreaterOrEqual(t, worst, 0.95)
+}

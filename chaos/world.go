@@ -27,6 +27,8 @@ type World struct {
 	bounds      []meter // by quota and key
 	register    register
 	floors      []*floorWatch
+	cuts        []*cutWatch
+	tightness   float64      // the greatest share of a bound of cuts that was used
 	newest      *coordinator // who won the last election
 	newestEpoch lease.Epoch
 	censusFrom  time.Duration

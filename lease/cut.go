@@ -36,7 +36,7 @@ const maxCuts = 64
 func (h *Holder) SetCut(now time.Duration, c Cut) {
 	old := h.cut.Load()
 	switch unreserved := c.Unreserved && c.Open && c.Number > 0; {
-	case !unreserved && old != nil:
+	case !unreserved && old != nil && !mutated("a fallback kept after the heal"):
 		h.cut.Store(nil)
 	case unreserved && (old == nil || *old != c):
 		h.cut.Store(&c)
@@ -49,7 +49,10 @@ func (h *Holder) SetCut(now time.Duration, c Cut) {
 	}
 	if n > 0 && h.cuts[n-1].Number == c.Number && !h.cuts[n-1].Closed {
 		s := &h.cuts[n-1]
-		s.Length, s.Closed = max(s.Length, now-c.Since), !c.Open
+		s.Closed = !c.Open
+		if old != nil || c.Unreserved { // until now; while it heals nothing is spent
+			s.Length = max(s.Length, now-c.Since)
+		}
 	}
 }
 

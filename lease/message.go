@@ -114,7 +114,9 @@ type Report struct {
 type CutReport struct {
 	Number uint64
 	Count  int64
-	Length time.Duration // of all of them together, so far
+	// Length is that of all of them together, so far: from when each was noticed
+	// until unreserved tokens were last in use.
+	Length time.Duration
 	Closed bool          // they are over
 }
 

@@ -64,7 +64,7 @@ func (c *Cell) unreserved(now time.Duration, cut *Cut, cost int64) int64 {
 // overspend spends tokens that unreserved said there are. The caller holds c.mu.
 func (c *Cell) overspend(now time.Duration, cut *Cut, tokens int64) {
 	o, t := c.over, c.quota.terms.Load()
-	if !t.Unreserved.Unbounded {
+	if !t.Unreserved.Unbounded && !mutated("a fallback that does not run dry") {
 		o.bucket.Level -= tokens
 	}
 	c.overspent.Add(tokens)
@@ -115,9 +115,6 @@ const maxOverspendReports = 1000
 // sayOverspent reports what is new of what was spent unreserved.
 func (h *Holder) sayOverspent(now time.Duration, batch *ReportBatch) {
 	batch.Owes = h.openCut()
-	if !h.clocked {
-		return // nobody could tell when it was
-	}
 	for _, c := range h.owing {
 		c.mu.Lock()
 		for i := range c.over.spent {
@@ -125,8 +122,9 @@ func (h *Holder) sayOverspent(now time.Duration, batch *ReportBatch) {
 			if batch.Owes == 0 || s.cut < batch.Owes {
 				batch.Owes = s.cut
 			}
-			if s.tokens == s.told && s.toldAt != 0 || len(batch.Overspent) == maxOverspendReports {
-				continue
+			said := s.tokens == s.told && s.toldAt != 0
+			if said || !h.clocked || len(batch.Overspent) == maxOverspendReports {
+				continue // without a clock nobody could tell when it was
 			}
 			s.told, s.toldAt = s.tokens, now
 			batch.Overspent = append(batch.Overspent, Overspend{Bucket: c.id, Cut: s.cut, Window: s.window, Tokens: s.tokens, Span: now - s.began})

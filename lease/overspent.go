@@ -32,7 +32,9 @@ func (l *Ledger) takeOverspent(now Moment, s *session, r *ReportBatch) error {
 		return fmt.Errorf("%w: %d overspends and %d cuts in one batch, at most %d", ErrSession, len(r.Overspent), len(r.Cuts), MaxBatchReports)
 	}
 	h := &l.holders.list[s.holder]
-	maps.DeleteFunc(h.over, func(k overKey, _ int64) bool { return r.Owes == 0 || k.cut < r.Owes })
+	if s.newer(r) {
+		maps.DeleteFunc(h.over, func(k overKey, _ int64) bool { return r.Owes == 0 || k.cut < r.Owes })
+	}
 	for i := range r.Overspent {
 		o := &r.Overspent[i]
 		if o.Tokens < 0 || o.Span < 0 || len(o.Bucket.Key) > MaxKeyLen {
@@ -44,7 +46,9 @@ func (l *Ledger) takeOverspent(now Moment, s *session, r *ReportBatch) error {
 		key := overKey{o.Bucket, o.Cut, o.Window}
 		seen, known := h.over[key]
 		if more := o.Tokens - seen; more > 0 && (known || len(h.over) < maxOverKeys) {
-			h.over[key] = o.Tokens
+			if !mutated("overspend counted again") {
+				h.over[key] = o.Tokens
+			}
 			l.overspent(now, o, r.Clock-l.cfg.Drift.Outlast(o.Span), more)
 		}
 	}

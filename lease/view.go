@@ -17,6 +17,7 @@ type CellView struct {
 	Available int64 // of Unspent: neither held for a request nor on its way back
 	Deadline  time.Duration
 
+	Overspent     int64 // unreserved, since the cell was made
 	FloorSpent    int64 // since the cell was made
 	FloorSlot     int32
 	FloorGrant    uint64 // 0: no floor
@@ -25,7 +26,7 @@ type CellView struct {
 
 // View looks into a cell. It belongs to the holder's owner.
 func (c *Cell) View() CellView {
-	v := CellView{FloorSpent: c.floorSpent.Load()}
+	v := CellView{FloorSpent: c.floorSpent.Load(), Overspent: c.overspent.Load()}
 	if l := c.lease.Load(); l != nil {
 		v.Refunded = l.refundedNow()
 		v.Leased, v.Session, v.Account, v.Window = true, l.session, l.account, l.window
