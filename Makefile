@@ -52,7 +52,7 @@ clean: ## remove what was built, other than the tools
 ##@ Test
 
 .PHONY: test
-test: test-race $(if $(wildcard chaos/*_test.go),test-simulation) ## run all tests
+test: test-race $(if $(wildcard chaos/*_test.go),test-simulation) test-bench ## run all tests
 
 .PHONY: test-race
 test-race: ## run the tests under the race detector, except for the simulation
@@ -64,6 +64,10 @@ test-simulation: ## run the short slice of the deterministic simulation, and hav
 	$(GOTEST) -shuffle=on -timeout=20m $(TESTFLAGS) $(SIMULATION)
 	$(GOTEST) -tags=mutants -run=Mutant -timeout=20m $(TESTFLAGS) $(SIMULATION) $(SIMULATION)/explore
 
+.PHONY: test-bench
+test-bench: ## try every benchmark once, so that none rots
+	cd bench && $(GOTEST:.ci/%=$(CURDIR)/.ci/%) -short -bench=. -benchtime=1x -timeout=10m $(TESTFLAGS) ./...
+
 .PHONY: sim
 sim: ## run the long simulation (SIMFLAGS="-seeds 100000" for more): thousands of hostile worlds a minute
 	$(GO) run ./chaos/cmd/sim $(SIMFLAGS)
@@ -71,6 +75,10 @@ sim: ## run the long simulation (SIMFLAGS="-seeds 100000" for more): thousands o
 .PHONY: sim-rebalance
 sim-rebalance: ## measure rebalancing beside models of others (QUICK=1, SEED=N, TRACES=DIR, OUT=DIR)
 	$(GO) run ./chaos/cmd/rebalance -seed $(or $(SEED),1) -out $(or $(OUT),.cache/rebalance) $(if $(QUICK),-quick) $(if $(TRACES),-traces $(TRACES))
+
+.PHONY: bench
+bench: ## measure everything beside its peers (BENCHFLAGS="-only local -rounds 3" for less): a table, bench.json, bench.svg
+	$(GO) run -C bench ./cmd/bench -out $(CURDIR) $(BENCHFLAGS)
 
 .PHONY: cover
 cover: ## write coverage.out and coverage.html, print the total
@@ -97,11 +105,13 @@ check-format: $(GOFUMPT) ## check that gofumpt would change nothing
 .PHONY: check-vet
 check-vet: ## run go vet
 	$(GO) vet ./...
+	$(GO) -C bench vet ./...
 
 .PHONY: check-lint
 check-lint: $(GOLANGCI_LINT) ## run golangci-lint with .golangci.yml
 	$(GOLANGCI_LINT) config verify
 	$(GOLANGCI_LINT) run ./...
+	cd bench && $(CURDIR)/$(GOLANGCI_LINT) run ./...
 
 .PHONY: check-proto
 check-proto: $(BUF) ## lint the protobuf files
