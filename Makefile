@@ -30,6 +30,9 @@ BENCHSTAT := $(TOOLS)/benchstat
 BUF := $(TOOLS)/buf
 PLUGINS := $(TOOLS)/protoc-gen-go $(TOOLS)/protoc-gen-go-grpc
 
+# The protobuf files as they were last released.
+API_IMAGE := api/released.binpb
+
 # What a person wrote in Go, committed or not.
 GO_FILES = git ls-files --cached --others --exclude-standard --deduplicate '*.go' ':!*.pb.go' | while read -r f; do [ ! -e "$$f" ] || echo "$$f"; done
 # The directories of all modules of the repository.
@@ -90,7 +93,7 @@ cover: ## write coverage.out and coverage.html, print the total
 ##@ Check
 
 .PHONY: check
-check: check-format check-vet check-lint check-proto check-generated check-modules check-vulnerabilities ## check all that can be checked without running the tests
+check: check-format check-vet check-lint check-proto check-breaking check-generated check-modules check-vulnerabilities ## check all that can be checked without running the tests
 
 .PHONY: check-format
 check-format: $(GOFUMPT) ## check that gofumpt would change nothing
@@ -117,6 +120,10 @@ check-lint: $(GOLANGCI_LINT) ## run golangci-lint with .golangci.yml
 check-proto: $(BUF) ## lint the protobuf files
 	$(BUF) lint
 	$(BUF) format --diff --exit-code
+
+.PHONY: check-breaking
+check-breaking: $(BUF) ## check that no protobuf file breaks those who were built with the released ones
+	$(BUF) breaking --against $(API_IMAGE)
 
 .PHONY: check-generated
 check-generated: $(BUF) $(PLUGINS) ## check that the generated code is current
@@ -161,6 +168,10 @@ fmt: $(GOFUMPT) $(BUF) ## format Go and protobuf files
 .PHONY: generate
 generate: $(BUF) $(PLUGINS) ## generate code from the protobuf files
 	$(BUF) generate
+
+.PHONY: release-api
+release-api: $(BUF) ## take the protobuf files as they are now for the released ones; part of making a release
+	$(BUF) build --as-file-descriptor-set --exclude-source-info --output $(API_IMAGE)
 
 ##@ Other
 

@@ -26,6 +26,7 @@ const soon = 30 * time.Second
 type process struct {
 	t    *testing.T
 	name string
+	path string // of the program
 	args []string
 	cmd  *exec.Cmd
 	log  *output       // all that it said
@@ -54,7 +55,7 @@ func (o *output) String() string {
 // start runs the binary with arguments.
 func start(t *testing.T, name string, args ...string) *process {
 	t.Helper()
-	p := &process{t: t, name: name, args: args, log: &output{}, out: &output{}}
+	p := &process{t: t, name: name, path: binary, args: args, log: &output{}, out: &output{}}
 	p.launch()
 	t.Cleanup(func() {
 		p.kill()
@@ -68,7 +69,7 @@ func start(t *testing.T, name string, args ...string) *process {
 // launch starts the process, which must not run.
 func (p *process) launch() {
 	p.t.Helper()
-	p.cmd = exec.Command(binary, p.args...)
+	p.cmd = exec.Command(p.path, p.args...)
 	p.cmd.Stdout, p.cmd.Stderr = io.MultiWriter(p.log, p.out), p.log
 	// The tests' own environment must not decide about a process.
 	for _, v := range os.Environ() {
