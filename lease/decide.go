@@ -54,11 +54,29 @@ func Decide(now func() time.Duration, cells []*Cell, cost int64) Verdict {
 	return decideSlowly(now, cells, cost)
 }
 
-// fast admits from the lease of one cell.
+// Admit is the common case of Decide for one cell: it admits from what is leased,
+// and says no more than that. When it returns false nothing is taken or noted,
+// and Decide decides. Its cost is above 0.
+func (c *Cell) Admit(now func() time.Duration, cost int64) bool {
+	_, _, ok := c.admit(now, cost)
+	return ok
+}
+
+// fast is Admit with its verdict.
 func (c *Cell) fast(now func() time.Duration, cost int64) (Verdict, bool) {
+	left, at, ok := c.admit(now, cost)
+	if !ok {
+		return Verdict{}, false
+	}
+	return Verdict{Outcome: Admitted, Remaining: left, At: at}, true
+}
+
+// admit is Admit; it returns what is left in the lease, and the reading of the
+// clock.
+func (c *Cell) admit(now func() time.Duration, cost int64) (left int64, at time.Duration, ok bool) {
 	l := c.lease.Load()
 	if l == nil {
-		return Verdict{}, false
+		return 0, 0, false
 	}
 	var early time.Duration
 	if mutated("now read before the take") {
@@ -66,9 +84,9 @@ func (c *Cell) fast(now func() time.Duration, cost int64) (Verdict, bool) {
 	}
 	deadline, left, ok := l.take(cost)
 	if !ok {
-		return Verdict{}, false
+		return 0, 0, false
 	}
-	at := early
+	at = early
 	if !mutated("now read before the take") {
 		at = now()
 	}
@@ -77,12 +95,12 @@ func (c *Cell) fast(now func() time.Duration, cost int64) (Verdict, bool) {
 	}
 	if at >= deadline {
 		l.available.Add(cost) // undone into the same account (law 8)
-		return Verdict{}, false
+		return 0, 0, false
 	}
 	l.spent.Add(cost)
 	c.note(cost)
 	c.after(left)
-	return Verdict{Outcome: Admitted, Remaining: left, At: at}, true
+	return left, at, true
 }
 
 // heldTokens is what one cell gives to a request that is not yet admitted.

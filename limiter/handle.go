@@ -56,6 +56,15 @@ func (h *Handle) AllowN(n int64) bool {
 	if m.rules != h.l.rules.Load() {
 		return h.allowAnew(n)
 	}
+	if len(m.cells) == 1 && n > 0 && m.cells[0].Admit(h.l.now, n) {
+		m.quotas[0].tally.add(countAllowed)
+		return true
+	}
+	return h.decide(m, n)
+}
+
+// decide is AllowN where one lease alone does not admit it.
+func (h *Handle) decide(m *held, n int64) bool {
 	if len(m.cells) == 0 {
 		return m.free().Allowed
 	}
