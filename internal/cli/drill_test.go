@@ -58,7 +58,7 @@ func TestDrillReportMakesAnIndex(t *testing.T) {
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "runs"), 0o755))
 	a := resultFile(t, dir, "runs/a.json", resulttest.Pass())
 	b := resultFile(t, dir, "runs/b.json", resulttest.Fail())
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "runs/a.html"), nil, 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "runs", "a.html"), nil, 0o600))
 	index, junit := filepath.Join(dir, "index.html"), filepath.Join(dir, "all.xml")
 	code, _, errs := leasehold(t, "", "drill", "report", "--index", index, "--junit", junit, "--not-run", "full-disk=no such build", a, b)
 	require.Equal(t, OK, code, errs)
@@ -108,7 +108,7 @@ func TestDrillRefusesWhatIsWrong(t *testing.T) {
 		{[]string{"report", none}, Usage, "none.json: no such file"},
 		{[]string{"report", bad}, Usage, `bad.json: drill result: schema "other"`},
 		{[]string{"report", "--index", filepath.Join(dir, "i.html"), "--not-run", "x", pass}, Usage, `--not-run "x": must be NAME=WHY`},
-		{[]string{"report", "--junit", filepath.Join(dir, "no/where.xml"), pass}, Failure, "no/where.xml: no such file"},
+		{[]string{"report", "--junit", filepath.Join(dir, "no", "where.xml"), pass}, Failure, "no/where.xml: no such file"},
 		{[]string{"diff", pass}, Usage, "accepts 2 arg(s)"},
 		{[]string{"diff", pass, bad}, Usage, "bad.json"},
 		{[]string{"diff", bad, pass}, Usage, "bad.json"},

@@ -49,6 +49,14 @@ func newMetrics(r prometheus.Registerer, s *Server) *metrics {
 			Buckets: []float64{.0005, .001, .002, .005, .01, .02, .05, .1, .2, .5, 1, 2},
 		}, []string{"call"}),
 	}
+	// A counter that is not there before it counts has no increase that an alert
+	// could see.
+	for _, reason := range []string{"fenced", "stuck", "unknown_outcome", "lost_history", "failed"} {
+		m.stepDowns.WithLabelValues(reason)
+	}
+	for _, result := range []string{"accepted", "refused"} {
+		m.reloads.WithLabelValues(result)
+	}
 	r.MustRegister(m.granted, m.refused, m.overspent, m.notWritten, m.malformed, m.talks, m.stepDowns, m.proofs,
 		m.reloads, m.calls, m.callTime, newGauges(s))
 	return m

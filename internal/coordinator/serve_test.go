@@ -131,6 +131,7 @@ func TestHealthAndPages(t *testing.T) {
 	}
 	_, code := n.get("/nothing")
 	assert.Equal(t, 404, code)
+	assert.Equal(t, "0", n.metric(`leasehold_coordinator_step_downs_total{reason="lost_history"}`), "an increase can be seen only from there")
 
 	conn, err := grpc.NewClient(n.rpc, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	require.NoError(t, err)

@@ -40,7 +40,7 @@ func (c *comparer) latencies(before, after []result.Latency) {
 // timed adds a time that changed by more than is tolerated.
 func (c *comparer) timed(what string, before, after float64, slack time.Duration) {
 	grew := func(from, to float64) bool { return to > from*(1+c.tolerance)+slack.Seconds() }
-	kind := Changed
+	var kind Kind
 	switch {
 	case grew(before, after):
 		kind = Worse
