@@ -26,13 +26,41 @@ func Places(q *policy.Quota) []Place {
 	return places
 }
 
-// Worst returns the bound for those n of the places cut off once, for so long, that add most: the ones with
-// the most holders, since each adds the same. Of equal ones the first by name are taken. An n below 0 is none,
-// one above their number all.
-func Worst(q *policy.Quota, ρ lease.Drift, places []Place, n int, cut time.Duration) Result {
-	worst := slices.SortedStableFunc(slices.Values(places), func(a, b Place) int {
+// Known joins the places of all quotas of a policy with the holders that are there, by region: each has the larger
+// number. A process enforces the whole policy, so that a region counts for every quota, also for one that does not
+// list it. They are sorted by name.
+func Known(set *policy.Set, there map[string]int) []Place {
+	most := make(map[string]int, len(there))
+	for region, n := range there {
+		most[region] = max(0, n)
+	}
+	for _, d := range set.Domains {
+		for _, q := range d.Quotas {
+			for _, p := range Places(q) {
+				most[p.Region] = max(most[p.Region], p.Holders)
+			}
+		}
+	}
+	places := make([]Place, 0, len(most))
+	for region, n := range most {
+		places = append(places, Place{region, n})
+	}
+	slices.SortFunc(places, func(a, b Place) int { return cmp.Compare(a.Region, b.Region) })
+	return places
+}
+
+// Costliest returns the places with the ones first that add most when they are cut off: those with the most
+// holders, since each adds the same; of equal ones the first by name.
+func Costliest(places []Place) []Place {
+	return slices.SortedStableFunc(slices.Values(places), func(a, b Place) int {
 		return cmp.Or(cmp.Compare(b.Holders, a.Holders), cmp.Compare(a.Region, b.Region))
 	})
+}
+
+// Worst returns the bound for the n [Costliest] of the places cut off once, for so long. An n below 0 is none, one
+// above their number all.
+func Worst(q *policy.Quota, ρ lease.Drift, places []Place, n int, cut time.Duration) Result {
+	worst := Costliest(places)
 	n = min(max(0, n), len(worst))
 	cuts := make([]Cut, n)
 	for i, p := range worst[:n] {
