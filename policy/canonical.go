@@ -15,6 +15,14 @@ func (s *Set) MarshalCanonical() []byte { return bytes.Clone(s.canonical) }
 func (s *Set) appendCanonical(b []byte) []byte {
 	for _, d := range s.Domains {
 		b = fmt.Appendf(b, "---\napiVersion: %s\ndomain: %s\nunmatched: %v\n", Version, literal(d.Name), d.Unmatched)
+		if d.rules != nil {
+			b = append(b, "descriptors:"...)
+			if len(d.rules.children) == 0 {
+				b = append(b, " []"...)
+			}
+			b = d.rules.appendCanonical(append(b, '\n'), "  ")
+			continue
+		}
 		if len(d.Quotas) == 0 {
 			b = append(b, "quotas: []\n"...)
 			continue
@@ -37,6 +45,11 @@ func (q *Quota) appendCanonical(b []byte) []byte {
 	if q.Limit.Unbounded {
 		return b
 	}
+	return q.appendLending(b)
+}
+
+// appendLending appends how the quota is leased, one field a line.
+func (q *Quota) appendLending(b []byte) []byte {
 	size := "auto"
 	if q.Lease.Size > 0 {
 		size = fmt.Sprint(q.Lease.Size)

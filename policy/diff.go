@@ -119,6 +119,7 @@ func (r *diff) domains(old, next *Set) {
 			r.add(Removed, d.Name, "domain removed")
 		} else {
 			r.field(d.Name, "unmatched", d.Unmatched, next.Domain(d.Name).Unmatched)
+			r.rules(d, next.Domain(d.Name))
 		}
 	}
 	for _, d := range next.list() {

@@ -59,3 +59,9 @@ func (es Errors) sort() {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 }
+
+// once returns the sorted errors without those that are said again: what a domain's metadata says is read for
+// each of its rules.
+func (es Errors) once() Errors {
+	return slices.CompactFunc(es, func(a, b *Error) bool { return *a == *b })
+}

@@ -56,7 +56,7 @@ func (d *Domain) Match(desc []Pair, dst []Matched) ([]Matched, error) {
 }
 
 // Matching appends to dst the quotas that Match finds, without their keys. It allocates only if dst has no
-// room.
+// room. In a domain with rules there are none; see Domain.Rule.
 func (d *Domain) Matching(desc []Pair, dst []*Quota) ([]*Quota, error) {
 	if len(desc) > MaxDescriptor {
 		return dst, fmt.Errorf("%w: %d, the most is %d", ErrTooManyEntries, len(desc), MaxDescriptor)

@@ -114,3 +114,13 @@ func (o *object) duration(name string, least, most, missing time.Duration) time.
 	}
 	return missing
 }
+
+// has says that a mapping has the field.
+func (n *node) has(field string) bool {
+	for i := 0; n.kind == mapping && i < len(n.kids); i += 2 {
+		if n.kids[i].text == field {
+			return true
+		}
+	}
+	return false
+}

@@ -24,40 +24,76 @@ func Parse(name string, data []byte) (*Set, error) {
 	if name == "" {
 		name = "policy"
 	}
-	docs, syntax := parseYAML(name, data)
-	if syntax != nil {
-		return nil, Errors{syntax}
-	}
-	d := &decoder{file: name, zones: make(map[string]*time.Location)}
+	return ParseFiles([]File{{Name: name, Data: data}})
+}
+
+// File is one of the files of a policy. Name stands for it in errors.
+type File struct {
+	Name string
+	Data []byte
+}
+
+// ParseFiles reads a policy that is spread over files, each as Parse reads it. No domain may be in two of them.
+func ParseFiles(files []File) (*Set, error) {
+	var all Errors
 	var domains []*Domain
-	first := make(map[string]*node)
-	for _, doc := range docs {
-		domains = append(domains, d.domain(doc, first))
-	}
-	if len(docs) == 0 {
-		d.errorf(&node{line: 1, column: 1}, "", "holds no policy: expected apiVersion, domain and quotas")
-	}
-	if len(d.errs) > 0 {
+	owner := make(map[string]string)
+	zones := make(map[string]*time.Location)
+	for _, f := range files {
+		docs, syntax := parseYAML(f.Name, f.Data)
+		if syntax != nil {
+			all = append(all, syntax)
+			continue
+		}
+		d := &decoder{file: f.Name, zones: zones}
+		first := make(map[string]*node)
+		for _, doc := range docs {
+			domains = append(domains, d.domain(doc, first))
+		}
+		for name, n := range first {
+			if file := owner[name]; file != "" {
+				d.errorf(n, "domain", "%s is already defined in %s", quote(name), file)
+			}
+			owner[name] = f.Name
+		}
+		if len(docs) == 0 {
+			d.errorf(&node{line: 1, column: 1}, "", "holds no policy: expected apiVersion, domain and quotas")
+		}
 		d.errs.sort()
-		return nil, d.errs
+		all = append(all, d.errs.once()...)
+	}
+	if len(all) > 0 {
+		return nil, all
 	}
 	set := newSet(domains)
 	if len(set.canonical) > MaxBytes {
-		return nil, Errors{{name, 1, 1, fmt.Sprintf("policy has %d bytes in canonical form; the most is %d", len(set.canonical), MaxBytes)}}
+		return nil, Errors{{files[0].Name, 1, 1, fmt.Sprintf("policy has %d bytes in canonical form; the most is %d", len(set.canonical), MaxBytes)}}
 	}
 	return set, nil
 }
 
 // domain reads a document. first holds the domains already seen.
 func (d *decoder) domain(n *node, first map[string]*node) *Domain {
-	o := d.object(n, "", "apiVersion", "domain", "unmatched", "quotas")
+	known := []string{"apiVersion", "domain", "unmatched", "quotas"}
+	ruled := n.has("descriptors")
+	if ruled {
+		known = []string{"apiVersion", "domain", "unmatched", "metadata", "descriptors"}
+	}
+	o := d.object(n, "", known...)
 	if o == nil {
 		return nil
 	}
-	if v := o.require("apiVersion"); v != nil && v.text != Version {
+	if v := o.get("apiVersion"); v == nil && !ruled {
+		o.require("apiVersion")
+	} else if v != nil && v.text != Version {
 		d.errorf(v, "apiVersion", "must be %s, not %s", Version, v)
 	}
 	name := o.require("domain")
+	if ruled {
+		domain := &Domain{Name: d.domainText(name, first), Unmatched: Unmatched(o.word("unmatched", unmatcheds, int(Allow)))}
+		d.ruled(o, domain)
+		return domain
+	}
 	domain := &Domain{
 		Name:      d.unique(name, "domain", "", first),
 		Unmatched: Unmatched(o.word("unmatched", unmatcheds, int(Allow))),

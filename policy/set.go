@@ -26,6 +26,7 @@ type Domain struct {
 	Quotas    []*Quota // sorted by name, may be empty
 
 	index index
+	rules *rules // of a domain that is written with descriptors
 }
 
 // Unmatched says what becomes of a request of a known domain that no quota matches.
@@ -132,7 +133,9 @@ func newSet(domains []*Domain) *Set {
 			q.order = i
 			s.quotas[q.ID] = q
 		}
-		d.index = newIndex(d.Quotas)
+		if d.rules == nil {
+			d.index = newIndex(d.Quotas)
+		}
 	}
 	s.canonical = s.appendCanonical(nil)
 	return s

@@ -25,7 +25,7 @@ const (
 	// MaxBytes is the largest policy, as written and in canonical form.
 	MaxBytes = 1 << 20
 
-	maxDepth = 16 // a policy needs five levels
+	maxDepth = 40 // a policy needs five levels, descriptors two for each of theirs
 )
 
 type kind uint8
