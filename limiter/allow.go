@@ -2,6 +2,7 @@ package limiter
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/a1009580/leasehold/lease"
@@ -37,7 +38,11 @@ func (l *Limiter) decide(ctx context.Context, req Request, n int64, s *scratch) 
 		return Decision{}, lease.Verdict{}, ErrNegativeCost
 	}
 	if err := l.match(req.Domain, req.Descriptor, s); err != nil {
-		return Decision{}, lease.Verdict{}, err
+		var d Decision
+		if errors.Is(err, ErrHasRules) {
+			d, err = l.byRule(ctx, req, n)
+		}
+		return d, lease.Verdict{}, err
 	}
 	if len(s.cells) == 0 {
 		return s.free(), lease.Verdict{}, nil
@@ -190,10 +195,13 @@ const leastRetry = time.Millisecond
 // view looks at one of the cells. Of a window whose end no grant told yet, the
 // clock of the wall tells it.
 func (l *Limiter) view(m *matched, v *lease.Verdict, i int, n int64, roundTrip time.Duration) lease.Outlook {
-	admitted := v.Outcome == lease.Admitted
-	view := m.cells[i].Outlook(v.At, n, admitted, roundTrip)
+	return l.outlook(m.cells[i], m.quotas[i].Quota, v.At, n, v.Outcome == lease.Admitted, roundTrip)
+}
+
+func (l *Limiter) outlook(c *lease.Cell, q *policy.Quota, at time.Duration, n int64, admitted bool, roundTrip time.Duration) lease.Outlook {
+	view := c.Outlook(at, n, admitted, roundTrip)
 	if view.Windowed && view.Reset == 0 {
-		w, wall := m.quotas[i].Windows(), l.clock.Wall()
+		w, wall := q.Windows(), l.clock.Wall()
 		_, end := w.Bounds(w.Index(wall))
 		view.Reset = end.Sub(wall)
 		if !admitted && view.Remaining < max(n, 1) && n <= view.Most {

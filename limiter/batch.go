@@ -2,6 +2,7 @@ package limiter
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"github.com/a1009580/leasehold/lease"
@@ -54,7 +55,7 @@ func (l *Limiter) allowWarm(ctx context.Context, item *Item, to *Result) bool {
 	s := l.scratch.Get().(*scratch) //nolint:errcheck // the pool holds nothing else
 	defer l.release(s)
 	if to.Err = l.match(item.Request.Domain, item.Request.Descriptor, s); to.Err != nil {
-		return true
+		return !errors.Is(to.Err, ErrHasRules)
 	}
 	if len(s.cells) == 0 {
 		to.Decision = s.free()

@@ -42,12 +42,13 @@ const (
 	Impossible         // the cost is above what this region could ever admit at once
 	Unmatched          // no quota matches, and the domain denies such requests
 	Unreserved         // no coordinator is reached, and the quota lets requests pass beyond its limit then
+	Advised            // a rule that only watches had too little
 	reasons
 )
 
 var reasonNames = [reasons]string{
 	"none", "within_quota", "no_quota", "unbounded", "exhausted", "no_lease", "cut_off", "impossible", "unmatched",
-	"unreserved",
+	"unreserved", "advised",
 }
 
 // String returns the reason as a word with underscores.
@@ -60,5 +61,5 @@ func (r Reason) String() string {
 
 // Allows says whether a request is admitted for this reason.
 func (r Reason) Allows() bool {
-	return r == WithinQuota || r == NoQuota || r == Unbounded || r == Unreserved
+	return r == WithinQuota || r == NoQuota || r == Unbounded || r == Unreserved || r == Advised
 }

@@ -20,7 +20,8 @@ type Handle struct {
 // held is what a handle has looked up, of one revision of the policy.
 type held struct{ matched }
 
-// Handle returns a handle for a request. Its errors are those of Allow.
+// Handle returns a handle for a request. Its errors are those of Allow, and
+// ErrHasRules.
 func (l *Limiter) Handle(req Request) (*Handle, error) {
 	h := &Handle{l: l, req: Request{Domain: req.Domain, Descriptor: slices.Clone(req.Descriptor), Cost: req.cost()}}
 	if h.req.Cost < 0 {

@@ -33,6 +33,7 @@ type Limiter struct {
 	welcomed      atomic.Bool // by a coordinator, ever
 	cutOff        atomic.Bool // as the link says
 	scratch       sync.Pool
+	joint         sync.Pool
 	unknownDomain atomic.Int64
 	ready         chan struct{} // closed when a policy is known
 	closing       chan struct{} // closed by Close
@@ -88,6 +89,7 @@ func New(opts Options) (*Limiter, error) {
 	}
 	l.now = l.clock.Mono
 	l.scratch.New = func() any { return new(scratch) }
+	l.joint.New = func() any { return new(joint) }
 	l.state.interval = firstInterval
 	var err error
 	if l.link, err = partition.NewLink(partition.DefaultTiming(), l.now()); err != nil {

@@ -48,7 +48,7 @@ func (l *Limiter) match(domain string, desc []Pair, s *scratch) error {
 
 // awaitOwner waits until the holder has adopted the policy that it is just
 // adopting. This is the one place where a decision waits for its owner.
-func (l *Limiter) awaitOwner() (adopted uint64) {
+func (l *Limiter) awaitOwner() (adopted uint64) { //nolint:unparam // read so that the section is not empty
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.revision
@@ -60,6 +60,9 @@ func (l *Limiter) matchQuotas(r *rules, domain string, desc []Pair, s *scratch) 
 	if d == nil {
 		l.unknownDomain.Add(1)
 		return ErrUnknownDomain
+	}
+	if d.HasRules() {
+		return ErrHasRules
 	}
 	found, err := d.Matching(desc, s.matching[:0])
 	if err != nil {

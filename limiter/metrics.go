@@ -23,6 +23,8 @@ var (
 	checksDesc    = prometheus.NewDesc("leasehold_checks_total", "Decisions by quota.", []string{"quota", "decision"}, nil)
 	deniedDesc    = prometheus.NewDesc("leasehold_denied_total", "Denials by quota and reason.", []string{"quota", "reason"}, nil)
 	overflowDesc  = prometheus.NewDesc("leasehold_overflow_total", "Decisions of keys beyond a quota's max_keys, which share one bucket.", []string{"quota"}, nil)
+	advisedDesc   = prometheus.NewDesc("leasehold_advised_total", "Decisions of rules that had too little and only watch.", []string{"quota"}, nil)
+	refundedDesc  = prometheus.NewDesc("leasehold_refunded_tokens_total", "Tokens of admissions that were taken back.", []string{"quota"}, nil)
 	noQuotaDesc   = prometheus.NewDesc("leasehold_no_quota_total", "Decisions of requests that no quota matches.", []string{"domain", "decision"}, nil)
 	unknownDesc   = prometheus.NewDesc("leasehold_unknown_domain_total", "Requests of a domain that the policy does not have.", nil, nil)
 	reachableDesc = prometheus.NewDesc("leasehold_coordinator_reachable", "1 while a session with a coordinator is open, else 0.", nil, nil)
@@ -64,7 +66,7 @@ func (m *metrics) heard(b *lease.GrantBatch) {
 // Describe implements prometheus.Collector.
 func (*metrics) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		checksDesc, deniedDesc, overflowDesc, noQuotaDesc, unknownDesc, reachableDesc, revisionDesc, roundTripDesc,
+		checksDesc, deniedDesc, overflowDesc, advisedDesc, refundedDesc, noQuotaDesc, unknownDesc, reachableDesc, revisionDesc, roundTripDesc,
 		grantsDesc, recallsDesc, creditedDesc, returnedDesc, unspentDesc, floorDesc, bucketsDesc,
 	} {
 		ch <- d
@@ -92,6 +94,8 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 			continue
 		}
 		counter(overflowDesc, q.Overflow, q.Quota)
+		counter(advisedDesc, q.Advised, q.Quota)
+		counter(refundedDesc, q.Refunded, q.Quota)
 		counter(creditedDesc, q.Credited, q.Quota)
 		counter(returnedDesc, q.Returned, q.Quota)
 		gauge(unspentDesc, float64(q.Unspent), q.Quota)

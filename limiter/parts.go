@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/a1009580/leasehold/lease"
@@ -24,8 +23,10 @@ type Part struct {
 	N      int64
 	Refund bool
 	// Cap, if it is not nil, is a limit that the request itself asks for. It makes
-	// the limits that match stricter and never looser: a hit costs as many tokens
-	// of a quota as make the cap of its limit, rounded up.
+	// the limit of a quota stricter and never looser: a hit costs as many tokens as
+	// make the cap of the limit, rounded up. It is for quotas whose match names
+	// every entry of the descriptor, so that it takes nothing from others; what else
+	// matches is charged as usual.
 	Cap *Cap
 }
 
@@ -64,6 +65,12 @@ var (
 	// could make stricter: nothing would be limited. (HTTP 400,
 	// FAILED_PRECONDITION.)
 	ErrNoCeiling = errors.New("limiter: the descriptor brings a limit of its own, but no quota matches it that could enforce it")
+	// ErrCapTooLow says that a quota which a Cap would make stricter cannot hold the
+	// tokens of a single hit at once. (HTTP 400, FAILED_PRECONDITION.)
+	ErrCapTooLow = errors.New("limiter: the limit that the descriptor brings is too low for the quota that matches it")
+	// ErrHasRules says that a domain is written with descriptors: handles and waiters
+	// know no such domains. (HTTP 400, INVALID_ARGUMENT.)
+	ErrHasRules = errors.New("limiter: the domain is written with descriptors")
 )
 
 // AllowParts decides about a request of several parts: it is admitted by all
@@ -78,7 +85,8 @@ var (
 // far as there is room.
 //
 // It waits for first leases as AllowN does, for all parts together. Its errors are
-// those of AllowN, ErrTooManyParts and ErrNoCeiling; nothing is then taken.
+// those of AllowN, ErrTooManyParts, ErrNoCeiling and ErrCapTooLow; nothing is then
+// taken.
 func (l *Limiter) AllowParts(ctx context.Context, domain string, parts []Part, into []PartDecision) (bool, []PartDecision, error) {
 	if err := ctx.Err(); err != nil {
 		return false, into, err
@@ -104,24 +112,77 @@ func (l *Limiter) AllowParts(ctx context.Context, domain string, parts []Part, i
 	}
 }
 
-// takeParts decides, and waits for the first leases of cold cells. A request that
-// is denied whatever its buckets have only looks at them.
+// byRule is AllowN in a domain with rules, for those who know no order of
+// entries.
+func (l *Limiter) byRule(ctx context.Context, req Request, n int64) (Decision, error) {
+	desc := req.Descriptor
+	if r := l.rules.Load(); r != nil {
+		if d := r.set.Domain(req.Domain); d != nil {
+			desc = d.Arrange(desc)
+		}
+	}
+	var room [1]PartDecision
+	allowed, parts, err := l.AllowParts(ctx, req.Domain, []Part{{Descriptor: desc, N: n}}, room[:0])
+	if err != nil {
+		return Decision{}, err
+	}
+	p := &parts[0]
+	d := Decision{Allowed: allowed, Reason: p.Reason, Limit: p.Limit, Remaining: p.Remaining, Reset: p.Reset, RetryAfter: p.RetryAfter, Most: p.Most}
+	if p.Quota != nil {
+		d.Quota = p.Quota.ID
+	}
+	if allowed && !p.Reason.Allows() {
+		d.Reason, d.RetryAfter = Advised, 0
+	}
+	if d.Reason != Impossible {
+		d.Most = 0
+	}
+	return d, nil
+}
+
+// takeParts decides, and waits for the first leases of cold buckets. A request that
+// is denied whatever its buckets hold only looks at them.
 func (l *Limiter) takeParts(ctx context.Context, s *joint) lease.Verdict {
 	if s.denied {
 		for i := range s.parts {
 			s.parts[i].Cost = 0
 		}
+		return lease.DecideParts(l.now, s.parts)
 	}
-	v := lease.DecideParts(l.now, s.parts)
-	if s.denied || v.Outcome != lease.Cold || l.opts.ColdWait <= 0 || !l.holder.Connected() {
+	if s.watches() {
+		// What a rule that only watches would have said is worth as much waiting.
+		var peek [maxQuotas]lease.Part
+		for i := range s.parts {
+			peek[i].Cell = s.parts[i].Cell
+		}
+		l.decideParts(ctx, peek[:len(s.parts)])
+	}
+	return l.decideParts(ctx, s.parts)
+}
+
+// watches says that one of the buckets denies nothing.
+func (s *joint) watches() bool {
+	for i := range s.parts {
+		if s.parts[i].Advisory {
+			return true
+		}
+	}
+	return false
+}
+
+// decideParts decides, and waits for the first lease of a cold cell, at most until
+// ctx ends or ColdWait is over: then it decides anew whenever something came.
+func (l *Limiter) decideParts(ctx context.Context, parts []lease.Part) lease.Verdict {
+	v := lease.DecideParts(l.now, parts)
+	if v.Outcome != lease.Cold || l.opts.ColdWait <= 0 || !l.holder.Connected() {
 		return v
 	}
 	timer := l.clock.NewTimer(l.opts.ColdWait)
 	defer timer.Stop()
 	for {
-		changed := s.parts[v.Cell].Cell.Changed() // before the decision, so that no grant is missed
+		changed := parts[v.Cell].Cell.Changed() // before the decision, so that no grant is missed
 		before := v.Cell
-		v = lease.DecideParts(l.now, s.parts)
+		v = lease.DecideParts(l.now, parts)
 		if v.Outcome != lease.Cold {
 			return v
 		}
@@ -139,36 +200,3 @@ func (l *Limiter) takeParts(ctx context.Context, s *joint) lease.Verdict {
 		}
 	}
 }
-
-// scale is how many tokens of a limit a hit costs, so that the limit admits no
-// more hits than the cap, at once and over time; 0 if the cap admits none.
-func (c *Cap) scale(q *policy.Quota) int64 {
-	if c == nil {
-		return 1
-	}
-	if c.Hits <= 0 {
-		return 0
-	}
-	n := ceilDiv(q.Limit.Capacity(), c.Hits)
-	// The quota's tokens in the cap's time, rounded up: what must not buy more
-	// than the cap's hits.
-	if per := length(q); per > 0 {
-		accrued := float64(q.Limit.Tokens) * (float64(c.Per) / float64(per)) * (1 + 1e-9)
-		if accrued >= math.MaxInt64/2 {
-			return math.MaxInt64
-		}
-		n = max(n, ceilDiv(int64(math.Ceil(accrued)), c.Hits))
-	}
-	return max(1, n)
-}
-
-// length is the time in which a quota admits its tokens; of calendar windows the
-// shortest there can be.
-func length(q *policy.Quota) time.Duration {
-	if q.Limit.Per > 0 {
-		return q.Limit.Per
-	}
-	return q.Limit.Unit.Least()
-}
-
-func ceilDiv(a, b int64) int64 { return (a-1)/b + 1 }

@@ -25,10 +25,15 @@ const (
 	countCutOff
 	countImpossible
 	countOverflow
+	countAdvised  // had too little, and denied nothing
+	countRefunded // tokens
 )
 
 // add counts one.
-func (t *tally) add(what int) { t.stripes[place()].counts[what].Add(1) }
+func (t *tally) add(what int) { t.addN(what, 1) }
+
+// addN counts n.
+func (t *tally) addN(what int, n int64) { t.stripes[place()].counts[what].Add(n) }
 
 // place is the stripe of whoever calls: goroutines run on stacks of their own, so
 // that the address of something on the stack tells them apart. Those that share

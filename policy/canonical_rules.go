@@ -29,8 +29,11 @@ func (p *place) appendCanonical(b []byte, indent string) []byte {
 		name string
 		on   bool
 	}{
-		{"share_threshold", p.share}, {"detailed_metric", p.detailedMetric}, {"value_to_metric", p.valueToMetric},
-		{"shadow_mode", p.rule != nil && p.rule.Shadow}, {"quota_mode", p.rule != nil && p.rule.QuotaMode},
+		{"share_threshold", p.share},
+		{"detailed_metric", p.detailedMetric},
+		{"value_to_metric", p.valueToMetric},
+		{"shadow_mode", p.rule != nil && p.rule.Shadow},
+		{"quota_mode", p.rule != nil && p.rule.QuotaMode},
 	} {
 		if f.on {
 			b = fmt.Appendf(b, "%s%s: true\n", indent, f.name)

@@ -1,13 +1,16 @@
 package policy
 
-import "fmt"
+import (
+	"bytes"
+	"fmt"
+)
 
 // rules tells that the descriptors of a domain changed in anything but their limits, which are told by quota.
 func (r *diff) rules(a, b *Domain) {
 	switch {
 	case (a.rules == nil) != (b.rules == nil):
 		r.add(Changed, a.Name, "changed between quotas and descriptors")
-	case a.rules != nil && string(a.rules.appendShape(nil, "")) != string(b.rules.appendShape(nil, "")):
+	case a.rules != nil && !bytes.Equal(a.rules.appendShape(nil, ""), b.rules.appendShape(nil, "")):
 		r.add(Changed, a.Name, "descriptors changed in what they match, deny, replace or only watch")
 	}
 }

@@ -86,8 +86,16 @@ func TestKEY_RulesTellBucketsApartByTheirOpenValuesAlone(t *testing.T) {
 	}
 	different := map[string][]string{}
 	for _, kv := range [][]string{
-		{"a", "1", "b", "2"}, {"a", "12", "b", ""}, {"a", "", "b", "12"}, {"a", "1_b", "b", "2"},
-		{"a", "\xff\x00", "b", "\u00e9"}, {"a", "\xff\x00", "b", "e\u0301"}, {"p", "x"}, {"p", "x1"}, {"e", "x"}, {"s", "x"},
+		{"a", "1", "b", "2"},
+		{"a", "12", "b", ""},
+		{"a", "", "b", "12"},
+		{"a", "1_b", "b", "2"},
+		{"a", "\xff\x00", "b", "\u00e9"},
+		{"a", "\xff\x00", "b", "e\u0301"},
+		{"p", "x"},
+		{"p", "x1"},
+		{"e", "x"},
+		{"s", "x"},
 	} {
 		k := key(kv...)
 		if other := different[k]; other != nil {

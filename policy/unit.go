@@ -26,7 +26,6 @@ var unitNames = []string{"none", "second", "minute", "hour", "day", "week", "mon
 // String returns the unit in lower case.
 func (u Unit) String() string { return word(unitNames, int(u)) }
 
-
 // Length is how long the unit is, 0 for none.
 func (u Unit) Length() time.Duration {
 	return []time.Duration{0, time.Second, time.Minute, time.Hour, day, 7 * day, 30 * day, 365 * day, 0}[min(u, Year+1)]

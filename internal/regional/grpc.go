@@ -124,6 +124,8 @@ func reason(r limiter.Reason) pb.Reason {
 		return pb.Reason_REASON_UNMATCHED
 	case limiter.Unreserved:
 		return pb.Reason_REASON_UNRESERVED
+	case limiter.Advised:
+		return pb.Reason_REASON_ADVISED
 	default:
 		return pb.Reason_REASON_UNSPECIFIED
 	}

@@ -50,6 +50,8 @@ type quotaBody struct {
 	CutOff     int64  `json:"cut_off_total"`
 	Impossible int64  `json:"impossible_total"`
 	Overflow   int64  `json:"overflow_total"`
+	Advised    int64  `json:"advised_total"`
+	Refunded   int64  `json:"refunded_tokens_total"`
 	Buckets    int64  `json:"live_buckets"`
 	Credited   int64  `json:"credited_tokens_total"`
 	Returned   int64  `json:"returned_tokens_total"`
@@ -81,7 +83,7 @@ func (s *Server) handleStatus(w http.ResponseWriter, _ *http.Request) {
 		q := &st.Quotas[i]
 		b.Quotas = append(b.Quotas, quotaBody{
 			Quota: q.Quota, Limit: q.Limit, Mode: q.Mode, Allowed: q.Allowed, Exhausted: q.Exhausted, NoLease: q.NoLease,
-			CutOff: q.CutOff, Impossible: q.Impossible, Overflow: q.Overflow, Buckets: q.Buckets, Credited: q.Credited,
+			CutOff: q.CutOff, Impossible: q.Impossible, Overflow: q.Overflow, Advised: q.Advised, Refunded: q.Refunded, Buckets: q.Buckets, Credited: q.Credited,
 			Returned: q.Returned, Unspent: q.Unspent, FloorOwned: q.FloorOwned,
 		})
 	}

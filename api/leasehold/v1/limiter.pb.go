@@ -46,21 +46,24 @@ const (
 	// The region is cut off from the coordinator, has used up what it held, and
 	// the quota lets requests pass beyond its limit then.
 	Reason_REASON_UNRESERVED Reason = 9
+	// A rule that only watches had too little.
+	Reason_REASON_ADVISED Reason = 10
 )
 
 // Enum value maps for Reason.
 var (
 	Reason_name = map[int32]string{
-		0: "REASON_UNSPECIFIED",
-		1: "REASON_WITHIN_QUOTA",
-		2: "REASON_NO_QUOTA",
-		3: "REASON_UNBOUNDED",
-		4: "REASON_EXHAUSTED",
-		5: "REASON_NO_LEASE",
-		6: "REASON_CUT_OFF",
-		7: "REASON_IMPOSSIBLE",
-		8: "REASON_UNMATCHED",
-		9: "REASON_UNRESERVED",
+		0:  "REASON_UNSPECIFIED",
+		1:  "REASON_WITHIN_QUOTA",
+		2:  "REASON_NO_QUOTA",
+		3:  "REASON_UNBOUNDED",
+		4:  "REASON_EXHAUSTED",
+		5:  "REASON_NO_LEASE",
+		6:  "REASON_CUT_OFF",
+		7:  "REASON_IMPOSSIBLE",
+		8:  "REASON_UNMATCHED",
+		9:  "REASON_UNRESERVED",
+		10: "REASON_ADVISED",
 	}
 	Reason_value = map[string]int32{
 		"REASON_UNSPECIFIED":  0,
@@ -73,6 +76,7 @@ var (
 		"REASON_IMPOSSIBLE":   7,
 		"REASON_UNMATCHED":    8,
 		"REASON_UNRESERVED":   9,
+		"REASON_ADVISED":      10,
 	}
 )
 
@@ -535,7 +539,7 @@ const file_leasehold_v1_limiter_proto_rawDesc = "" +
 	"\x10CheckBatchResult\x129\n" +
 	"\bresponse\x18\x01 \x01(\v2\x1b.leasehold.v1.CheckResponseH\x00R\bresponse\x12\x16\n" +
 	"\x05error\x18\x02 \x01(\tH\x00R\x05errorB\b\n" +
-	"\x06result*\xe7\x01\n" +
+	"\x06result*\xfb\x01\n" +
 	"\x06Reason\x12\x16\n" +
 	"\x12REASON_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13REASON_WITHIN_QUOTA\x10\x01\x12\x13\n" +
@@ -546,7 +550,9 @@ const file_leasehold_v1_limiter_proto_rawDesc = "" +
 	"\x0eREASON_CUT_OFF\x10\x06\x12\x15\n" +
 	"\x11REASON_IMPOSSIBLE\x10\a\x12\x14\n" +
 	"\x10REASON_UNMATCHED\x10\b\x12\x15\n" +
-	"\x11REASON_UNRESERVED\x10\t2\x9c\x01\n" +
+	"\x11REASON_UNRESERVED\x10\t\x12\x12\n" +
+	"\x0eREASON_ADVISED\x10\n" +
+	"2\x9c\x01\n" +
 	"\aLimiter\x12@\n" +
 	"\x05Check\x12\x1a.leasehold.v1.CheckRequest\x1a\x1b.leasehold.v1.CheckResponse\x12O\n" +
 	"\n" +
