@@ -92,6 +92,16 @@ func TestDrillDiffTellsByItsExitCode(t *testing.T) {
 	}
 }
 
+func TestAReportIsAsGoodAsItsResult(t *testing.T) {
+	dir := t.TempDir()
+	in, page := resultFile(t, dir, "a.json", resulttest.Pass()), filepath.Join(dir, "a.html")
+	code, _, errs := leasehold(t, "", "drill", "report", "--report", page, in)
+	require.Equal(t, OK, code, errs)
+	code, out, errs := leasehold(t, "", "drill", "diff", page, in)
+	require.Equal(t, OK, code, errs)
+	assert.Equal(t, "nothing changed\n", out)
+}
+
 func TestDrillRefusesWhatIsWrong(t *testing.T) {
 	dir := t.TempDir()
 	pass := resultFile(t, dir, "pass.json", resulttest.Pass())

@@ -18,7 +18,8 @@ func newDrillDiff() *cobra.Command {
 decision latency by phase, and recovery times. Each change is a line that begins
 with "worse", "better" or "changed". Times that grew by less than the tolerance, and
 less than a millisecond for a decision or 100 ms for a recovery, are no change; on
-machines that differ they are told and not judged.
+machines that differ they are told and not judged. An HTML report holds its result,
+and can be given instead.
 
 The exit code is 0 when nothing became worse, 3 when something did, and 4 when the
 results are of different drills, scenarios or time scales. It is 2 when one of the

@@ -59,7 +59,8 @@ func writeFile(path string, write func(io.Writer) error) error {
 	return os.WriteFile(path, b.Bytes(), 0o644) //nolint:gosec // a report is for others to read
 }
 
-// readResult reads a result, from standard input for "-".
+// readResult reads a result or the HTML report that holds it, from standard input
+// for "-".
 func readResult(cmd *cobra.Command, path string) (*result.Result, error) {
 	in := cmd.InOrStdin()
 	if path != "-" {
@@ -70,7 +71,7 @@ func readResult(cmd *cobra.Command, path string) (*result.Result, error) {
 		defer f.Close()
 		in = f
 	}
-	r, err := result.Read(in)
+	r, err := report.Read(in)
 	if err != nil {
 		return nil, refusedf("%s: %w", path, err)
 	}
@@ -86,7 +87,7 @@ func newDrillReport() *cobra.Command {
 		Short: "Write reports of results, and an index of many",
 		Long: `Report makes of a result what a run makes of it: the report on the terminal, as
 HTML and as JUnit XML. The result is the whole: nothing is run, and the verdict is
-the one that it holds.
+the one that it holds. An HTML report holds its result, and is read as well.
 
 With --index it writes one HTML page over all results, what needs attention first.
 It links to the report of x.json where x.html is beside it. --junit takes any number

@@ -70,6 +70,8 @@ type page struct {
 	Latency   latencies
 	Blast     blastRadius
 	Raw, Size string
+	RawCount  int64 // admissions in the result
+	RawPart   bool  // there were more
 }
 
 // bucketRow is a bucket with what templates cannot compute.
@@ -110,10 +112,26 @@ func newPage(r *result.Result) (*page, error) {
 		row := newBucketRow(o)
 		p.Closest, p.Bar, p.WorstName = &row, newBoundBar("bound-alt", o), worstName(o)
 	}
+	p.RawCount, p.RawPart = int64(len(r.Raw.Admissions.Sent)), rawIsPart(r)
 	for _, l := range p.Timeline.Lanes {
 		p.AnyFailed = p.AnyFailed || l.Failed != l.Denied
 	}
 	return p, nil
+}
+
+// rawIsPart says that the result holds fewer tokens in its raw admissions than its
+// timeline counts: a long run keeps but a part of them.
+func rawIsPart(r *result.Result) bool {
+	var counted, kept int64
+	for _, l := range r.Timeline.Regions {
+		for _, n := range l.Admitted {
+			counted += n
+		}
+	}
+	for _, n := range r.Raw.Admissions.Cost {
+		kept += n
+	}
+	return kept < counted
 }
 
 // worstName is what to call the interval that decides about a bucket.

@@ -203,6 +203,37 @@ func TestTheResultIsInThePage(t *testing.T) {
 	}
 }
 
+func TestAReportIsReadAsTheResultThatItHolds(t *testing.T) {
+	for name, r := range stories() {
+		if name == "empty" {
+			continue
+		}
+		var page, plain, want bytes.Buffer
+		require.NoError(t, report.HTML(&page, r))
+		require.NoError(t, r.Write(&plain))
+		want.Write(plain.Bytes())
+		for _, in := range []*bytes.Buffer{&page, &plain} {
+			back, err := report.Read(in)
+			require.NoError(t, err, name)
+			var got bytes.Buffer
+			require.NoError(t, back.Write(&got))
+			require.Equal(t, want.String(), got.String(), name)
+		}
+	}
+	for _, text := range []string{"<!DOCTYPE html>", `<code id="result">{}`, "", "{}", `<code id="result">{}</code>`} {
+		_, err := report.Read(strings.NewReader(text))
+		require.Error(t, err, text)
+	}
+}
+
+func TestALongRunSaysThatItsRawDataAreAPart(t *testing.T) {
+	var all, part bytes.Buffer
+	require.NoError(t, report.HTML(&all, resulttest.Pass()))
+	require.NoError(t, report.HTML(&part, long()))
+	require.NotContains(t, strings.SplitN(all.String(), `id="result"`, 2)[0], "a part of all")
+	require.Contains(t, strings.SplitN(part.String(), `id="result"`, 2)[0], "a part of all")
+}
+
 func TestTheVerdictIsSaidFirst(t *testing.T) {
 	for name, r := range stories() {
 		var b bytes.Buffer
