@@ -11,16 +11,20 @@ import (
 	"github.com/a1009580/leasehold/internal/etcdstore"
 )
 
-// NewEtcd returns the command that runs an etcd of one member: a store that
-// outlives the coordinators, for demos and drills on one machine. Real clusters
-// have an etcd of their own, of three members.
+// NewEtcd returns the command that runs one member of an etcd, most often the
+// only one: a store that outlives the coordinators, for demos and drills on one
+// machine. Real clusters have an etcd of their own, of three members.
 func NewEtcd() *cobra.Command {
 	var o etcdstore.EmbeddedOptions
 	var logs LogFlags
 	cmd := &cobra.Command{
-		Use:     "etcd",
-		Short:   "Run an etcd of one member, for demos and drills",
-		Example: "  leasehold etcd --data-dir /tmp/etcd --listen-client 127.0.0.1:7402 --listen-peer 127.0.0.1:7403",
+		Use:   "etcd",
+		Short: "Run a member of an etcd, for demos and drills",
+		Example: `  leasehold etcd --data-dir /tmp/etcd --listen-client 127.0.0.1:7402 --listen-peer 127.0.0.1:7403
+
+  # One of three:
+  leasehold etcd --data-dir /tmp/b --name b --listen-client 127.0.0.2:7402 --listen-peer 127.0.0.2:7403 \
+    --members a=127.0.0.1:7403,b=127.0.0.2:7403,c=127.0.0.3:7403`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if o.Dir == "" {
@@ -53,6 +57,8 @@ func NewEtcd() *cobra.Command {
 	f.StringVar(&o.Dir, "data-dir", "", "`directory` of the data, made if need be (required)")
 	f.StringVar(&o.ClientAddr, "listen-client", etcdstore.DefaultClientAddr, "`address` for clients")
 	f.StringVar(&o.PeerAddr, "listen-peer", etcdstore.DefaultPeerAddr, "`address` for other members")
+	f.StringVar(&o.Name, "name", "", "`name` of this member (default: leasehold)")
+	f.StringToStringVar(&o.Members, "members", nil, "`name=address` for peers of every member, separated by commas (default: this one alone)")
 	logs.Register(f)
 	return cmd
 }

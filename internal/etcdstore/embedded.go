@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/url"
 	"os"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -28,6 +31,10 @@ type EmbeddedOptions struct {
 	// 127.0.0.1:7402 and 127.0.0.1:7403. Whoever reaches them can change every
 	// limit: they ask for no password.
 	ClientAddr, PeerAddr string
+	// Members are all members of an etcd of several, by name, with the address at
+	// which the others reach it; Name must be among them. Empty means an etcd of
+	// this member alone. It matters only when the directory is new.
+	Members map[string]string
 	// QuotaBytes is how large the database may grow before etcd refuses writes;
 	// 0 means DefaultQuota.
 	QuotaBytes int64
@@ -78,7 +85,7 @@ func (e *AddressError) Error() string {
 // port.
 func (e *AddressError) Unwrap() error { return e.Err }
 
-// Embedded is an etcd of one member in this process. It takes the process along
+// Embedded is one member of an etcd, most often the only one, in this process. It takes the process along
 // when its disk fails: etcd does not go on after an fsync that did not work.
 type Embedded struct {
 	etcd *embed.Etcd
@@ -176,6 +183,9 @@ func (o EmbeddedOptions) complete() (EmbeddedOptions, error) {
 	if o.QuotaBytes == 0 {
 		o.QuotaBytes = DefaultQuota
 	}
+	if len(o.Members) > 0 && o.Members[o.Name] == "" {
+		return o, fmt.Errorf("etcdstore: EmbeddedOptions.Name %q is not among the members %s", o.Name, o.initialCluster())
+	}
 	if o.QuotaBytes < 0 {
 		return o, fmt.Errorf("etcdstore: EmbeddedOptions.QuotaBytes %d is negative, which etcd takes for unlimited", o.QuotaBytes)
 	}
@@ -192,6 +202,9 @@ func (o EmbeddedOptions) config(mute *atomic.Bool) *embed.Config {
 	c.ListenClientUrls, c.AdvertiseClientUrls = client, client
 	c.ListenPeerUrls, c.AdvertisePeerUrls = peer, peer
 	c.InitialCluster = c.InitialClusterFromName(o.Name)
+	if len(o.Members) > 0 {
+		c.InitialCluster = o.initialCluster()
+	}
 	c.InitialClusterToken = "leasehold"
 	c.TickMs = uint(tick / time.Millisecond)
 	c.ElectionMs = uint(election / time.Millisecond)
@@ -201,6 +214,15 @@ func (o EmbeddedOptions) config(mute *atomic.Bool) *embed.Config {
 	c.EnableGRPCGateway = false // JSON over HTTP: nobody asked for a second way in
 	c.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zapLogger(o.Logger, mute))
 	return c
+}
+
+// initialCluster writes the members as etcd wants them.
+func (o EmbeddedOptions) initialCluster() string {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(o.Members)) {
+		all = append(all, name+"=http://"+o.Members[name])
+	}
+	return strings.Join(all, ",")
 }
 
 // listenable tries an address, so that a busy port is told by its role and

@@ -259,11 +259,12 @@ func check(t *testing.T, s *Store, said []answer) {
 	require.Positive(t, failed, "it did not stop in the middle")
 }
 
-// startChild runs an etcd in a process of its own.
-func startChild(t *testing.T, dir string) (addr string, kill func()) {
+// startChild runs an etcd in a process of its own. extra are variables of its
+// environment.
+func startChild(t *testing.T, dir string, extra ...string) (addr string, kill func()) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), childDir+"="+dir)
+	cmd.Env = append(append(os.Environ(), childDir+"="+dir), extra...)
 	cmd.Stderr = os.Stderr
 	stdin, err := cmd.StdinPipe()
 	require.NoError(t, err)

@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -20,6 +22,10 @@ import (
 // can kill it.
 const childDir = "LEASEHOLD_TEST_ETCD_DIR"
 
+// childPeers makes the child one member of several: the addresses of all, of
+// which its own is the one that the last part of its directory counts.
+const childPeers = "LEASEHOLD_TEST_ETCD_PEERS"
+
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(childDir); dir != "" {
 		os.Exit(child(dir))
@@ -29,7 +35,16 @@ func TestMain(m *testing.M) {
 
 // child runs an etcd until its standard input ends, and tells its address.
 func child(dir string) int {
-	e, err := Start(context.Background(), anyPort(dir))
+	o := anyPort(dir)
+	if peers := os.Getenv(childPeers); peers != "" {
+		o.Members = map[string]string{}
+		for i, addr := range strings.Split(peers, ",") {
+			o.Members[strconv.Itoa(i)] = addr
+		}
+		o.Name = filepath.Base(dir)
+		o.PeerAddr = o.Members[o.Name]
+	}
+	e, err := Start(context.Background(), o)
 	if err != nil {
 		fmt.Println(err)
 		return 1
