@@ -25,7 +25,7 @@ func NewEtcd() *cobra.Command {
   # One of three:
   leasehold etcd --data-dir /tmp/b --name b --listen-client 127.0.0.2:7402 --listen-peer 127.0.0.2:7403 \
     --members a=127.0.0.1:7403,b=127.0.0.2:7403,c=127.0.0.3:7403`,
-		Args:    cobra.NoArgs,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if o.Dir == "" {
 				return Usagef("--data-dir must be given")

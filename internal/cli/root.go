@@ -16,8 +16,8 @@ across all of them, whatever fails.`,
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.AddCommand(NewDemo(), NewPolicy(), NewDrill(), NewVersion())
-	for _, p := range []*cobra.Command{NewCoordinator(), NewRegional(), NewEtcd()} {
+	root.AddCommand(NewDemo(), NewDrill(), NewPolicy(), NewVersion())
+	for _, p := range []*cobra.Command{NewCoordinator(), NewRegional(), NewEtcd(), NewDrillHost()} {
 		p.Hidden = true
 		root.AddCommand(p)
 	}

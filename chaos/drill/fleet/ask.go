@@ -81,7 +81,8 @@ func (s *CoordinatorStatus) Connected(region string) bool {
 
 // Coordinator asks a coordinator.
 func (f *Fleet) Coordinator(ctx context.Context, p *Process) (s CoordinatorStatus, err error) {
-	return s, f.get(ctx, p, "/v1/status", &s)
+	err = f.get(ctx, p, "/v1/status", &s)
+	return s, err
 }
 
 // Leader returns the coordinator that grants, and nil when none says so.

@@ -63,9 +63,10 @@ type link struct {
 // New makes places for all processes, and starts none. Close ends what it made.
 func New(o Options) (_ *Fleet, err error) {
 	f := &Fleet{opts: o, said: make(chan Said, 4096), http: &http.Client{Timeout: patience, Transport: &http.Transport{MaxIdleConnsPerHost: 4}}}
+	made := f
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, f.Close())
+			err = errors.Join(err, made.Close())
 		}
 	}()
 	f.policy = filepath.Join(o.Network.Dir(), "policy.yaml")
@@ -90,7 +91,10 @@ func New(o Options) (_ *Fleet, err error) {
 			p.Kind, p.HTTP = result.Region, at(p, regionPort+1)
 		}
 	}
-	return f, f.wire()
+	if err := f.wire(); err != nil {
+		return nil, err
+	}
+	return f, nil
 }
 
 // wire makes the proxies and the command lines.

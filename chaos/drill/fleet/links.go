@@ -71,5 +71,8 @@ func (f *Fleet) Cut(from, to *Process) (Cut, error) {
 // nothing is a cut of a way that there is not.
 type nothing struct{}
 
+// Dropped implements Cut.
 func (nothing) Dropped() (uint64, error) { return 0, nil }
-func (nothing) Heal() (uint64, error)    { return 0, nil }
+
+// Heal implements Cut.
+func (nothing) Heal() (uint64, error) { return 0, nil }

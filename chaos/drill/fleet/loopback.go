@@ -38,8 +38,13 @@ func Loopback(dir string) Network {
 	}
 }
 
-func (*loopback) Mode() string  { return "proxies" }
+// Mode implements Network.
+func (*loopback) Mode() string { return "proxies" }
+
+// Dir implements Network.
 func (l *loopback) Dir() string { return l.dir }
+
+// Proxied implements Network.
 func (*loopback) Proxied() bool { return true }
 
 // Front is a port of the place itself. A region that is told who leads cannot be
@@ -49,10 +54,12 @@ func (*loopback) Front(p Place, n int) (string, error) {
 	return net.JoinHostPort(p.Addr(), strconv.Itoa(frontPort+n)), nil
 }
 
+// Advertised implements Network.
 func (l *loopback) Advertised(n int) string {
 	return net.JoinHostPort(l.prefix+strconv.Itoa(mostPlaces+1+n), strconv.Itoa(coordinatorPort))
 }
 
+// Place implements Network.
 func (l *loopback) Place() (Place, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -63,12 +70,14 @@ func (l *loopback) Place() (Place, error) {
 	return corner{l.prefix + strconv.Itoa(l.places), l.starter}, nil
 }
 
+// Through implements Network.
 func (l *loopback) Through(from, to Place, p *proxy.Proxy) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.proxies[[2]string{from.Addr(), to.Addr()}] = p
 }
 
+// Cut implements Network.
 func (l *loopback) Cut(from, to Place) (Cut, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -93,8 +102,10 @@ func newHold(p *proxy.Proxy, d proxy.Direction) *hold {
 	return &hold{proxy: p, before: before, heal: p.Cut(d)}
 }
 
+// Dropped implements Cut.
 func (h *hold) Dropped() (uint64, error) { return uint64(h.proxy.Stats().Held - h.before), nil }
 
+// Heal implements Cut.
 func (h *hold) Heal() (uint64, error) {
 	h.heal()
 	return h.Dropped()
@@ -106,13 +117,18 @@ type corner struct {
 	starter starter
 }
 
-func (c corner) Addr() string              { return c.addr }
+// Addr implements Place.
+func (c corner) Addr() string { return c.addr }
+
+// Start implements Place.
 func (c corner) Start(cmd *exec.Cmd) error { return c.starter.start(cmd) }
 
+// Listen implements Place.
 func (corner) Listen(ctx context.Context, addr string) (net.Listener, error) {
 	return new(net.ListenConfig).Listen(ctx, "tcp", addr)
 }
 
+// Dial implements Place.
 func (corner) Dial(ctx context.Context, addr string) (net.Conn, error) {
 	return new(net.Dialer).DialContext(ctx, "tcp", addr)
 }

@@ -16,11 +16,21 @@ type namespaces struct{ box *sandbox.Sandbox }
 // Namespaces returns the network of a sandbox, where everything can be cut.
 func Namespaces(box *sandbox.Sandbox) Network { return namespaces{box} }
 
-func (namespaces) Mode() string                       { return "namespaces" }
-func (n namespaces) Dir() string                      { return n.box.Dir() }
-func (namespaces) Proxied() bool                      { return false }
+// Mode implements Network.
+func (namespaces) Mode() string { return "namespaces" }
+
+// Dir implements Network.
+func (n namespaces) Dir() string { return n.box.Dir() }
+
+// Proxied implements Network.
+func (namespaces) Proxied() bool { return false }
+
+// Through implements Network.
 func (namespaces) Through(_, _ Place, _ *proxy.Proxy) {}
-func (n namespaces) Place() (Place, error)            { return n.box.Room() }
+
+// Place implements Network.
+func (n namespaces) Place() (Place, error) { return n.box.Room() }
+
 func (n namespaces) room(p Place) (r *sandbox.Room, err error) {
 	r, ok := p.(*sandbox.Room)
 	if !ok {
@@ -39,12 +49,14 @@ func (n namespaces) Front(p Place, i int) (string, error) {
 	return n.Advertised(i), r.Alias(frontIP(i))
 }
 
+// Advertised implements Network.
 func (namespaces) Advertised(i int) string {
 	return net.JoinHostPort(frontIP(i), strconv.Itoa(coordinatorPort))
 }
 
 func frontIP(i int) string { return fmt.Sprintf("10.201.0.%d", i+1) }
 
+// Cut implements Network.
 func (n namespaces) Cut(from, to Place) (Cut, error) {
 	a, err := n.room(from)
 	if err != nil {

@@ -1,0 +1,139 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/a1009580/leasehold/chaos/drill/host"
+	"github.com/a1009580/leasehold/chaos/drill/result"
+	"github.com/a1009580/leasehold/internal/version"
+)
+
+// drillFlags are the options of "drill run".
+type drillFlags struct {
+	dryRun  bool
+	scale   float64
+	seed    int64
+	mode    string
+	json    string
+	verbose bool
+	quiet   bool
+}
+
+func newDrillRun() *cobra.Command {
+	o := &drillFlags{}
+	cmd := &cobra.Command{
+		Use:   "run NAME|FILE",
+		Short: "Run a drill and report",
+		Long: `Run starts everything, loads it, makes the drill's faults, heals them, and reports.
+The exit code is 0 for PASS, 3 for FAIL, 4 for INCONCLUSIVE, 1 when the drill could
+not be run, 2 for a mistake in the command or the file. Ctrl-C stops the drill; its
+report is written all the same, and says so. A second one ends it at once.`,
+		Example: `  leasehold drill run isolate-region --time-scale 0.5
+  leasehold drill run mine.yaml --dry-run`,
+		Args: oneDrill,
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0]) },
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.BoolVar(&o.dryRun, "dry-run", false, "print the plan and the targets, and start nothing")
+	f.Float64Var(&o.scale, "time-scale", 1, "`times` as long as the scenario says; the system's own times stay")
+	f.Int64Var(&o.seed, "seed", -1, "`seed` of what is drawn (default: the scenario's)")
+	f.StringVar(&o.mode, "mode", host.Namespaces, "how processes are put apart: namespaces, or proxies where those are not allowed")
+	f.StringVar(&o.json, "json", "", "write the result as JSON to this `file`")
+	f.BoolVar(&o.quiet, "quiet", false, "print no progress")
+	f.BoolVar(&o.verbose, "verbose", false, "print the drill's own log")
+	return cmd
+}
+
+func (o *drillFlags) check() error {
+	switch {
+	case o.scale <= 0:
+		return Usagef("--time-scale %v: must be above 0", o.scale)
+	case o.mode != host.Namespaces && o.mode != host.Proxies:
+		return Usagef("--mode %q: must be %s or %s", o.mode, host.Namespaces, host.Proxies)
+	}
+	return nil
+}
+
+func (o *drillFlags) run(cmd *cobra.Command, name string) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	file, s, err := readDrill(name)
+	if err != nil {
+		return err
+	}
+	j := host.Job{File: file, Source: s.Source, Scale: o.scale, Mode: o.mode, Verbose: o.verbose}
+	if o.seed >= 0 {
+		seed := uint64(o.seed)
+		j.Seed = &seed
+	}
+	scaled, err := j.Scenario()
+	if err != nil {
+		return WithCode(Usage, err)
+	}
+	if o.dryRun {
+		plan(cmd, scaled, o.mode)
+		return nil
+	}
+	ctx, stop := UntilSignal(cmd.Context(), os.Exit)
+	defer stop()
+	r, err := host.Run(ctx, j, o.progress(cmd))
+	if errors.Is(err, host.ErrUnavailable) {
+		return fmt.Errorf("%w\nWith --mode proxies the drill runs without them: what passes between processes is cut and delayed by proxies, which is less than a real cut", err)
+	}
+	if err != nil {
+		return err
+	}
+	o.complete(r, name)
+	return o.report(cmd, r)
+}
+
+// progress prints events as they happen.
+func (o *drillFlags) progress(cmd *cobra.Command) func(result.Event) {
+	if o.quiet {
+		return nil
+	}
+	return func(e result.Event) {
+		fmt.Fprintf(cmd.ErrOrStderr(), "%7.2fs  %-14s %s\n", e.AtSeconds, e.Source, e.Text)
+	}
+}
+
+// complete fills in what only this process knows.
+func (o *drillFlags) complete(r *result.Result, name string) {
+	p := &r.Reproduction
+	p.Version, p.TimeScale = version.String(), o.scale
+	p.Command = fmt.Sprintf("leasehold drill run %s --time-scale %v --seed %d --mode %s", name, o.scale, p.Seed, o.mode)
+}
+
+// report writes what was asked for and turns the verdict into the exit code.
+func (o *drillFlags) report(cmd *cobra.Command, r *result.Result) (err error) {
+	if o.json != "" {
+		if err := writeReport(o.json, r); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n%s\n", r.Verdict.Outcome, r.Verdict.Sentence, strings.Join(r.Verdict.Reasons, "\n"))
+	switch r.Verdict.Outcome {
+	case result.Pass:
+		return nil
+	case result.Fail:
+		return WithCode(CheckFailed, errors.New("the drill failed"))
+	case result.Inconclusive:
+	}
+	return WithCode(Inconclusive, errors.New("the drill was inconclusive"))
+}
+
+func writeReport(file string, r *result.Result) (err error) {
+	f, err := os.Create(file)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	return r.Write(f)
+}
