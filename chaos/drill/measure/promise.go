@@ -99,7 +99,7 @@ func (r *Record) bound(q *policy.Quota, o *result.Overshoot) bool {
 		sum.Add(sum, unreserved(p.Burst, p.Rate.Tokens, p.Rate.Per, d))
 		o.Inputs = append(o.Inputs, result.Input{
 			Symbol: fmt.Sprintf("D%d", i+1), Value: (c.to - c.from).Round(time.Millisecond).String(),
-			Meaning: fmt.Sprintf("%s was without a session, from %.1f s on, at the most", r.Regions[c.region], c.from.Seconds()),
+			Meaning: fmt.Sprintf("how long %s was cut off at the most, from %.1f s on", r.Regions[c.region], c.from.Seconds()),
 		})
 	}
 	n := int64(math.MaxInt64)
@@ -125,10 +125,10 @@ type cutOff struct {
 	from, to time.Duration
 }
 
-// cuts are these times as the samples have them, each as long as it can have been:
-// from when the last sample before was asked for to when the first one after came.
-// So a session that was lost between two samples that have one is not among them;
-// the drill's own faults are, as they are longer than that.
+// cuts are these times as they can have been at the most: from when the fault
+// began that was the reason, or else from when the last sample before was asked
+// for, to when the first sample after came. A region notices a cut later than it
+// begins, so that this is longer than what it counts itself.
 func (r *Record) cuts() []cutOff {
 	var all []cutOff
 	for i, samples := range r.OfRegions {
@@ -139,6 +139,7 @@ func (r *Record) cuts() []cutOff {
 			case !s.Connected && open == nil:
 				all = append(all, cutOff{region: i, from: connected, to: r.End()})
 				open = &all[len(all)-1]
+				open.from = r.reason(all[:len(all)-1], *open)
 			case s.Connected && open != nil:
 				open.to, open = s.At, nil
 			}
@@ -148,4 +149,21 @@ func (r *Record) cuts() []cutOff {
 		}
 	}
 	return all
+}
+
+// reason is when the fault began that a cut can be laid to, but not before the
+// region's last cut ended.
+func (r *Record) reason(before []cutOff, c cutOff) time.Duration {
+	from := c.from
+	for _, f := range r.Faults {
+		if f.From < from && (f.To == 0 || f.To >= c.from) {
+			from = f.From
+		}
+	}
+	for _, b := range before {
+		if b.region == c.region {
+			from = max(from, b.to)
+		}
+	}
+	return from
 }

@@ -4,11 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/a1009580/leasehold/chaos/drill/host"
+	"github.com/a1009580/leasehold/chaos/drill/report"
 	"github.com/a1009580/leasehold/chaos/drill/result"
 	"github.com/a1009580/leasehold/internal/version"
 )
@@ -19,7 +19,7 @@ type drillFlags struct {
 	scale   float64
 	seed    int64
 	mode    string
-	json    string
+	files   reportFiles
 	verbose bool
 	quiet   bool
 }
@@ -33,7 +33,7 @@ func newDrillRun() *cobra.Command {
 The exit code is 0 for PASS, 3 for FAIL, 4 for INCONCLUSIVE, 1 when the drill could
 not be run, 2 for a mistake in the command or the file. Ctrl-C stops the drill; its
 report is written all the same, and says so. A second one ends it at once.`,
-		Example: `  leasehold drill run isolate-region --time-scale 0.5
+		Example: `  leasehold drill run isolate-region --time-scale 0.5 --report isolate-region.html
   leasehold drill run mine.yaml --dry-run`,
 		Args: oneDrill,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0]) },
@@ -44,7 +44,7 @@ report is written all the same, and says so. A second one ends it at once.`,
 	f.Float64Var(&o.scale, "time-scale", 1, "`times` as long as the scenario says; the system's own times stay")
 	f.Int64Var(&o.seed, "seed", -1, "`seed` of what is drawn (default: the scenario's)")
 	f.StringVar(&o.mode, "mode", host.Namespaces, "how processes are put apart: namespaces, or proxies where those are not allowed")
-	f.StringVar(&o.json, "json", "", "write the result as JSON to this `file`")
+	o.files.flags(f)
 	f.BoolVar(&o.quiet, "quiet", false, "print no progress")
 	f.BoolVar(&o.verbose, "verbose", false, "print the drill's own log")
 	return cmd
@@ -112,13 +112,11 @@ func (o *drillFlags) complete(r *result.Result, name string) {
 }
 
 // report writes what was asked for and turns the verdict into the exit code.
-func (o *drillFlags) report(cmd *cobra.Command, r *result.Result) (err error) {
-	if o.json != "" {
-		if err := writeReport(o.json, r); err != nil {
-			return err
-		}
+func (o *drillFlags) report(cmd *cobra.Command, r *result.Result) error {
+	err := o.files.write(r)
+	if err = errors.Join(err, report.Text(cmd.OutOrStdout(), r)); err != nil {
+		return err
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n%s\n", r.Verdict.Outcome, r.Verdict.Sentence, strings.Join(r.Verdict.Reasons, "\n"))
 	switch r.Verdict.Outcome {
 	case result.Pass:
 		return nil
@@ -127,13 +125,4 @@ func (o *drillFlags) report(cmd *cobra.Command, r *result.Result) (err error) {
 	case result.Inconclusive:
 	}
 	return WithCode(Inconclusive, errors.New("the drill was inconclusive"))
-}
-
-func writeReport(file string, r *result.Result) (err error) {
-	f, err := os.Create(file)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	return r.Write(f)
 }
