@@ -85,7 +85,7 @@ func Compare(before, after *result.Result, o Options) *Comparison {
 	c := &comparer{Comparison: Comparison{Doubts: []string{}, Notes: []string{}, Changes: []Change{}}, tolerance: o.Tolerance}
 	c.surroundings(before, after)
 	c.verdict(before.Verdict.Outcome, after.Verdict.Outcome)
-	c.overshoots(before.Overshoots, after.Overshoots)
+	c.overshoots(before, after)
 	c.checks("expectation", before.Hypotheses, after.Hypotheses)
 	c.checks("invariant", before.Invariants, after.Invariants)
 	c.latencies(before.Latencies, after.Latencies)

@@ -50,6 +50,13 @@ func TestChanges(t *testing.T) {
 		{"exceeded no more", func(r *result.Result) { r.Overshoots[0].Closest = 9 }, nil, []diff.Change{{better, "observed of api/partner-key of hot", "9", "-96"}}},
 		{"more is used of the bound", func(r *result.Result) { r.Overshoots[0].Bound = some(int64(50)) }, func(r *result.Result) { r.Overshoots[0].Bound, r.Overshoots[0].Closest = some(int64(50)), 40 }, []diff.Change{{changed, "observed of api/partner-key of hot", "-97", "40"}}},
 		{"a bucket is not judged", nil, func(r *result.Result) { r.Overshoots = nil }, []diff.Change{{worse, "bucket api/partner-key of hot", "judged", "not there"}}},
+		{"judged by two limits", func(r *result.Result) {
+			r.Overshoots = append(r.Overshoots, r.Overshoots[0])
+			r.Overshoots[1].Limit = "5 per 1s"
+		}, func(r *result.Result) {
+			r.Overshoots = append(r.Overshoots, r.Overshoots[0])
+			r.Overshoots[1].Limit, r.Overshoots[1].Bound = "5 per 1s", some(int64(1))
+		}, []diff.Change{{worse, "bound of api/partner-key of hot under 5 per 1s", "0", "1"}}},
 		{"a bucket is new", func(r *result.Result) { r.Overshoots = nil }, nil, []diff.Change{{changed, "bucket api/partner-key of hot", "not there", "judged"}}},
 
 		{"an expectation is not met", nil, func(r *result.Result) { r.Hypotheses[0].Outcome, r.Hypotheses[0].Observed = result.Broken, "3" }, []diff.Change{{worse, "expectation floor", "pass (62 tokens/s)", "fail (3)"}}},

@@ -13,17 +13,14 @@ import (
 const gone = "not there"
 
 // overshoots compares bound and observed of each bucket.
-func (c *comparer) overshoots(before, after []result.Overshoot) {
-	name := func(o *result.Overshoot) string {
-		if o.Key == "" {
-			return o.Quota
-		}
-		return o.Quota + " of " + o.Key
+func (c *comparer) overshoots(before, after *result.Result) {
+	names := after.BucketNames()
+	later := make(map[string]*result.Overshoot, len(names))
+	for i, name := range names {
+		later[name] = &after.Overshoots[i]
 	}
-	later := byName(after, name)
-	for i := range before {
-		a := &before[i]
-		what := name(a)
+	for i, what := range before.BucketNames() {
+		a := &before.Overshoots[i]
 		b, ok := later[what]
 		if !ok {
 			c.add(Worse, "bucket "+what, "judged", gone)
@@ -33,9 +30,9 @@ func (c *comparer) overshoots(before, after []result.Overshoot) {
 		c.bound("bound of "+what, a.Bound, b.Bound)
 		c.observed("observed of "+what, a, b)
 	}
-	for i := range after {
-		if _, isNew := later[name(&after[i])]; isNew {
-			c.add(Changed, "bucket "+name(&after[i]), gone, "judged")
+	for _, name := range names {
+		if later[name] != nil {
+			c.add(Changed, "bucket "+name, gone, "judged")
 		}
 	}
 }

@@ -64,11 +64,12 @@ func eventTicks(r *result.Result, length float64) []tick {
 	return ticks
 }
 
-// closest is the bucket that came closest to its bound, or was furthest beyond it;
-// without a bound, the one that was exceeded most. It is nil without buckets.
-func closest(r *result.Result) *result.Overshoot {
-	var best *result.Overshoot
-	less := func(a, b *result.Overshoot) bool {
+// closest is the place of the bucket that came closest to its bound, or was
+// furthest beyond it; without a bound, of the one that was exceeded most. It is -1
+// without buckets.
+func closest(r *result.Result) int {
+	best := -1
+	nearer := func(a, b *result.Overshoot) bool {
 		if (a.Bound == nil) != (b.Bound == nil) {
 			return a.Bound != nil
 		}
@@ -78,8 +79,8 @@ func closest(r *result.Result) *result.Overshoot {
 		return *a.Bound-verdict.Over(a) < *b.Bound-verdict.Over(b)
 	}
 	for i := range r.Overshoots {
-		if o := &r.Overshoots[i]; best == nil || less(o, best) {
-			best = o
+		if best < 0 || nearer(&r.Overshoots[i], &r.Overshoots[best]) {
+			best = i
 		}
 	}
 	return best
@@ -87,8 +88,12 @@ func closest(r *result.Result) *result.Overshoot {
 
 // worstBand places the interval that came closest.
 func worstBand(r *result.Result, length float64) *band {
-	o := closest(r)
-	if o == nil || o.Worst.ToSeconds <= o.Worst.FromSeconds {
+	i := closest(r)
+	if i < 0 {
+		return nil
+	}
+	o := &r.Overshoots[i]
+	if o.Worst.ToSeconds <= o.Worst.FromSeconds {
 		return nil
 	}
 	b := newBand(o.Worst.FromSeconds, o.Worst.ToSeconds, length, "")

@@ -22,7 +22,7 @@ func stories() map[string]*result.Result {
 	return map[string]*result.Result{
 		"pass": resulttest.Pass(), "fail": resulttest.Fail(), "inconclusive": resulttest.Inconclusive(),
 		"stopped": resulttest.Stopped(), "fallback": resulttest.Fallback(),
-		"empty": {}, "hostile": hostile(), "long": long(), "unbounded": unbounded(),
+		"empty": {}, "hostile": hostile(), "long": long(), "unbounded": unbounded(), "twice": twice(),
 	}
 }
 
@@ -46,18 +46,27 @@ func hostile() *result.Result {
 	return r
 }
 
-// long is a run of an hour.
+// long is a run of five minutes.
 func long() *result.Result {
 	r := resulttest.Pass()
 	for i := range r.Timeline.Regions {
 		l := &r.Timeline.Regions[i]
-		for range 239 {
+		for range 19 {
 			n := 150
 			l.Admitted, l.Denied, l.Failed = append(l.Admitted, l.Admitted[:n]...), append(l.Denied, l.Denied[:n]...), append(l.Failed, l.Failed[:n]...)
 			l.Leased, l.Stranded = append(l.Leased, l.Leased[:n]...), append(l.Stranded, l.Stranded[:n]...)
 		}
 	}
-	r.Timeline.Steps = 150 * 240
+	r.Timeline.Steps = 150 * 20
+	return r
+}
+
+// twice is judged by two limits, of which the second came closer.
+func twice() *result.Result {
+	r := resulttest.Pass()
+	o := r.Overshoots[0]
+	o.Limit, o.Closest = "50 per 1s, burst 100", -3
+	r.Overshoots = append(r.Overshoots, o)
 	return r
 }
 
@@ -260,7 +269,7 @@ func TestALongRunStaysSmall(t *testing.T) {
 	page, _, found := strings.Cut(b.String(), `<code id="result">`)
 	require.True(t, found)
 	require.Less(t, len(page), 200_000)
-	require.Contains(t, page, `viewBox="0 0 480 1000"`)
+	require.Contains(t, page, `viewBox="0 0 429 1000"`)
 	require.Less(t, strings.Count(page, "<tr"), 150)
 }
 

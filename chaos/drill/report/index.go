@@ -72,8 +72,8 @@ type indexRow struct {
 
 func newIndexRow(e Entry) indexRow {
 	row := indexRow{R: e.Result, Outcome: string(e.Result.Verdict.Outcome), Report: e.Report}
-	if o := closest(e.Result); o != nil {
-		b := newBucketRow(o)
+	if i := closest(e.Result); i >= 0 {
+		b := newBucketRow(e.Result.BucketNames()[i], &e.Result.Overshoots[i])
 		row.Closest = &b
 	}
 	return row

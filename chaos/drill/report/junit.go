@@ -111,8 +111,8 @@ func junitSuiteOf(r *result.Result) junitSuite {
 	}
 	class := "drill." + strings.ReplaceAll(plain(r.Scenario.Name), " ", "-")
 	s.add(verdictCase(r, class))
-	for i := range r.Overshoots {
-		s.add(boundCase(&r.Overshoots[i], class+".bound"))
+	for i, name := range r.BucketNames() {
+		s.add(boundCase(name, &r.Overshoots[i], class+".bound"))
 	}
 	for _, c := range r.Hypotheses {
 		s.add(checkCase(c, class+".expectation", verdict.Attributable(r)))
@@ -155,8 +155,8 @@ func verdictCase(r *result.Result, class string) junitCase {
 	return c
 }
 
-func boundCase(o *result.Overshoot, class string) junitCase {
-	row := newBucketRow(o)
+func boundCase(name string, o *result.Overshoot, class string) junitCase {
+	row := newBucketRow(name, o)
 	c := junitCase{Name: plain(row.Name), ClassName: class, Time: junitTime(0)}
 	c.Out = fmt.Sprintf("bound %s, observed %s, margin %s; %s admitted within %s, %s promised",
 		count(o.Bound), comma(o.Observed), count(o.Margin), comma(o.Worst.Admitted), seconds(row.Length), comma(o.Worst.Promised))

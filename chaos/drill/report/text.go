@@ -83,15 +83,15 @@ func (t *text) bound(r *result.Result) {
 		return
 	}
 	var rows [][]string
-	for i := range r.Overshoots {
-		o := newBucketRow(&r.Overshoots[i])
+	for i, name := range r.BucketNames() {
+		o := newBucketRow(name, &r.Overshoots[i])
 		rows = append(rows, []string{
 			o.Name, o.Mode, count(o.Bound), comma(o.Observed), count(o.Margin),
 			comma(o.Worst.Admitted), comma(o.Worst.Promised), seconds(o.Length),
 		})
 	}
 	t.table([]string{"bucket", "mode", "bound", "observed", "margin", "admitted", "promised", "within"}, rows)
-	o := closest(r)
+	o := &r.Overshoots[closest(r)]
 	t.line("  [%s] %s of %s allowed", bar(o), comma(o.Worst.Admitted), allowed(o))
 	t.table(nil, [][]string{{"limit", o.Limit}, {"promise", o.Promise}, {"bound", o.Formula}})
 	for _, in := range o.Inputs {

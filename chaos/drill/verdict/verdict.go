@@ -46,13 +46,14 @@ func Over(o *result.Overshoot) int64 {
 // allows.
 func exceeded(r *result.Result) []string {
 	var lines []string
+	names := r.BucketNames()
 	for i := range r.Overshoots {
 		o := &r.Overshoots[i]
 		if o.Bound == nil || Over(o) <= *o.Bound {
 			continue
 		}
 		lines = append(lines, fmt.Sprintf("%s was exceeded by %s within %.1f s, %s beyond the bound of %s",
-			bucket(o), tokens(Over(o)), o.Worst.ToSeconds-o.Worst.FromSeconds, humanize.Comma(Over(o)-*o.Bound), humanize.Comma(*o.Bound)))
+			names[i], tokens(Over(o)), o.Worst.ToSeconds-o.Worst.FromSeconds, humanize.Comma(Over(o)-*o.Bound), humanize.Comma(*o.Bound)))
 	}
 	return lines
 }
@@ -92,14 +93,6 @@ func checked(c result.Check) string {
 		return fmt.Sprintf("%s (observed %s)", c.Statement, c.Observed)
 	}
 	return fmt.Sprintf("%s (expected %s, observed %s)", c.Statement, c.Expected, c.Observed)
-}
-
-// bucket names a quota and, if there is one, its key.
-func bucket(o *result.Overshoot) string {
-	if o.Key == "" {
-		return o.Quota
-	}
-	return o.Quota + " of " + o.Key
 }
 
 // tokens writes a number of them.
