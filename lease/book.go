@@ -99,6 +99,7 @@ type account struct {
 	markEcho    time.Duration
 	markAt      time.Duration
 	recalledAt  time.Duration
+	surplus     int64 // that the recall asked for and that has not come back
 	// clock is ours when the last report was sent, at the earliest; 0: unknown.
 	clock time.Duration
 	ask   Ask

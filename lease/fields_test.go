@@ -15,11 +15,11 @@ var fields = map[reflect.Type]string{
 		complete buried partial retiring halted quotas books order cursor holders sessions lastN queue hungry loads absent
 		orphans lapsed writes txns flying lastID next overs shrinkAt ready stats situation targets`,
 	reflect.TypeFor[quota](): `terms removed removedAt meter window windowRev rolling slots capacity newborn books stock
-		buckets granted stranded strands floorSpent overspent observed unsure`,
+		buckets granted stranded strands moved floorSpent overspent observed unsure`,
 	reflect.TypeFor[book](): `key quota pool rem mark window used pending chunk accounts inherits bounds closed handbacks refunded worst past revision
 		state stale inFlight dying queued hungry stash turn place`,
 	reflect.TypeFor[account](): `holder session n granted spent returned refunded deadline reportAt echo reported toldAt toldEcho
-		untold behind warned marked markGranted markEcho markAt recalledAt clock ask`,
+		untold behind warned marked markGranted markEcho markAt recalledAt surplus clock ask`,
 	reflect.TypeFor[session]():       `n holder welcomed pieces ready claims opened told claimed lastSent lastAt heard lastPart answeredAt out answer`,
 	reflect.TypeFor[stashed]():       `session holder account claim report sent clock`,
 	reflect.TypeFor[flight]():        `id kind books quota window slot cluster`,
@@ -52,6 +52,7 @@ var fields = map[reflect.Type]string{
 	reflect.TypeFor[cutSpan]():      `CutReport told toldAt heard`,
 	reflect.TypeFor[CutReport]():    `Number Count Length Closed`,
 	reflect.TypeFor[Overspend]():    `Bucket Cut Window Tokens Span`,
+	reflect.TypeFor[Moved]():        `Tokens Recalls Time`,
 	reflect.TypeFor[worst]():        `excess rem from at`,
 	reflect.TypeFor[Observed]():     `Low High LowAt HighAt`,
 	reflect.TypeFor[Ask]():          `Demand Want Need`,

@@ -96,7 +96,7 @@ func (l *Ledger) serveAccount(now Moment, b *book, a *account, t Target) (unmet 
 		l.tell(now, b, s, a, ttl, want-grant)
 	}
 	if t.Recall && a.outstanding() > t.Hold && now.Mono-a.recalledAt >= recallPause {
-		a.recalledAt = now.Mono
+		a.recalled(now.Mono, max(0, t.Hold))
 		s.out.Recalls = append(s.out.Recalls, Recall{Bucket: b.id(), Account: a.n, Keep: max(0, t.Hold)})
 	}
 	return want - grant

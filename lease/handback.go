@@ -100,6 +100,7 @@ func (l *Ledger) takeHandback(b *book, s *session, r *Report) {
 			more = min(more, max(0, b.quota.capacity-b.held()))
 		}
 		b.pool += more
+		b.quota.moved.Tokens += more
 		b.quota.books.Refilled += more
 		if !mutated("a handback credited again") {
 			h.returned = r.FloorReturned

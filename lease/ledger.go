@@ -302,6 +302,7 @@ type quota struct {
 	// stranded is what holders without a session had at the last whole sweep,
 	// strands what the sweep under way has found.
 	stranded, strands int64
+	moved             Moved
 	// What was spent from floors and unreserved, as reported, and how far the
 	// promise was exceeded. Until unsure, two limits count: nothing is judged.
 	floorSpent, overspent int64

@@ -146,6 +146,7 @@ func (l *Ledger) merge(now Moment, b *book, a *account, spent, returned, refunde
 	b.quota.books.Spent += spent - a.spent
 	l.observeLease(now, b, a, spent-a.spent)
 	a.spent, a.returned = spent, returned
+	b.quota.movedBack(now.Mono, a, back)
 	l.credit(b, back)
 	l.refund(now, b, refunded-a.refunded)
 	a.refunded = refunded

@@ -28,6 +28,7 @@ func (w *stateWriter) quota(l *Ledger, q *quota) {
 	if !w.Plain {
 		w.int(q.books.Initial, q.books.Refilled, q.books.Refunded, q.books.Spent, q.books.Destroyed)
 		w.int(q.stock.Pool, q.stock.Chunk, q.stock.Outstanding, q.granted, q.stranded, q.strands)
+		w.int(q.moved.Tokens, q.moved.Recalls, int64(q.moved.Time))
 		w.int(q.floorSpent, q.overspent, q.observed.Low, q.observed.High)
 		w.at(now, q.unsure)
 	}
@@ -174,5 +175,6 @@ func (w *stateWriter) account(l *Ledger, a *account, t *Terms) {
 	w.since(now, a.recalledAt, recallPause)
 	if !w.Plain {
 		w.at(now, a.clock)
+		w.int(a.surplus)
 	}
 }

@@ -24,6 +24,7 @@ type QuotaStats struct {
 	// their floors, and unreserved while they were cut off.
 	FloorSpent, Overspent int64
 	Observed              Observed
+	Moved                 Moved
 }
 
 // Snapshot returns the counters of the ledger, and of each quota.
@@ -33,7 +34,7 @@ func (l *Ledger) Snapshot() (Stats, []QuotaStats) {
 		quotas[i] = QuotaStats{
 			Quota: q.terms.Quota, Books: q.books, Stock: q.stock, Imbalance: q.books.Imbalance(q.stock),
 			Buckets: q.buckets, Granted: q.granted, Stranded: q.stranded,
-			FloorSpent: q.floorSpent, Overspent: q.overspent, Observed: q.observed,
+			FloorSpent: q.floorSpent, Overspent: q.overspent, Observed: q.observed, Moved: q.moved,
 		}
 		for j := range q.slots {
 			if q.slots[j].owned {
