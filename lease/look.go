@@ -31,6 +31,9 @@ type Outlook struct {
 	// Windowed says that this is a window quota. Its Reset is the end of its
 	// window, and so is its Retry; both are 0 while the end is not known here.
 	Windowed bool
+	// Near says that the coordinator had what is missing, as it last told: a denial
+	// is false then, since a central bucket would have admitted the request.
+	Near bool
 	// Known says that the coordinator told something of the bucket that still
 	// stands. Else the bucket may be full, and Retry takes it to be empty.
 	Known bool
@@ -63,7 +66,7 @@ func (c *Cell) Outlook(now time.Duration, cost int64, admitted bool, roundTrip t
 	o.Remaining = min(o.Limit, o.Remaining)
 	missing := max(cost, 1) - o.Remaining
 	short := !admitted && missing > 0 && cost <= o.Most
-	near := short && missing <= c.poolHeard(now, t) // the coordinator has it: it has been asked
+	o.Near = short && missing <= c.poolHeard(now, t) // it has been asked for
 	if t.Windowed {
 		o.Reset = c.windowLeft(now)
 		if short && o.Reset > 0 {
@@ -75,7 +78,7 @@ func (c *Cell) Outlook(now time.Duration, cost int64, admitted bool, roundTrip t
 			o.Retry = max(c.retry(now, t, missing, &floor), roundTrip)
 		}
 	}
-	if near {
+	if o.Near {
 		o.Retry = max(roundTrip, time.Millisecond)
 	}
 	if own, ok := over.Rate.TimeFor(missing, over.Rem); ok && short && missing <= over.Burst-over.Level {

@@ -117,7 +117,7 @@ type CutReport struct {
 	// Length is that of all of them together, so far: from when each was noticed
 	// until unreserved tokens were last in use.
 	Length time.Duration
-	Closed bool          // they are over
+	Closed bool // they are over
 }
 
 // Overspend is what a holder spent of a bucket unreserved: beyond its lease, in

@@ -164,6 +164,9 @@ func (l *Limiter) deny(m *matched, v *lease.Verdict, n int64, roundTrip time.Dur
 		d.RetryAfter, d.Most = 0, view.Most
 	}
 	q := m.quotas[cell]
+	if view.Near {
+		q.tally.falsely.Add(1)
+	}
 	q.tally.add(countOf(d.Reason))
 	d.Quota, d.Limit, d.Remaining, d.Reset = q.ID, view.Limit, view.Remaining, max(view.Reset, d.RetryAfter)
 	return d

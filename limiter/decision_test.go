@@ -317,3 +317,18 @@ func TestABatchWaitsNoLongerThanOneRequest(t *testing.T) {
 		assert.Equal(t, int64(497), l.Status().Quotas[0].Allowed)
 	})
 }
+
+func TestAFalseDenialIsCountedAsOne(t *testing.T) {
+	run(t, perKey("{tokens: 100, per: 1h}"), func(t *testing.T, _ *limitertest.Coordinator, l *limiter.Limiter) {
+		require.True(t, allow(t, l, key("a"), 1).Allowed)
+		time.Sleep(time.Second)
+		d := allow(t, l, key("a"), 90) // more than was leased, and not more than there is
+		require.Equal(t, limiter.Exhausted, d.Reason)
+		require.Less(t, d.RetryAfter, time.Second)
+		assert.Equal(t, int64(1), l.Status().Quotas[0].FalselyDenied)
+		time.Sleep(time.Second)
+		require.True(t, allow(t, l, key("a"), 90).Allowed)
+		require.False(t, allow(t, l, key("a"), 50).Allowed)
+		assert.Equal(t, int64(1), l.Status().Quotas[0].FalselyDenied, "the bucket is empty: that denial is true")
+	})
+}

@@ -24,6 +24,7 @@ var (
 	deniedDesc    = prometheus.NewDesc("leasehold_denied_total", "Denials by quota and reason.", []string{"quota", "reason"}, nil)
 	overflowDesc  = prometheus.NewDesc("leasehold_overflow_total", "Decisions of keys beyond a quota's max_keys, which share one bucket.", []string{"quota"}, nil)
 	advisedDesc   = prometheus.NewDesc("leasehold_advised_total", "Decisions of rules that had too little and only watch.", []string{"quota"}, nil)
+	falselyDesc   = prometheus.NewDesc("leasehold_false_denials_total", "Denials for which the coordinator had the tokens, as it last told.", []string{"quota"}, nil)
 	refundedDesc  = prometheus.NewDesc("leasehold_refunded_tokens_total", "Tokens of admissions that were taken back.", []string{"quota"}, nil)
 	noQuotaDesc   = prometheus.NewDesc("leasehold_no_quota_total", "Decisions of requests that no quota matches.", []string{"domain", "decision"}, nil)
 	unknownDesc   = prometheus.NewDesc("leasehold_unknown_domain_total", "Requests of a domain that the policy does not have.", nil, nil)
@@ -66,7 +67,7 @@ func (m *metrics) heard(b *lease.GrantBatch) {
 // Describe implements prometheus.Collector.
 func (*metrics) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		checksDesc, deniedDesc, overflowDesc, advisedDesc, refundedDesc, noQuotaDesc, unknownDesc, reachableDesc, revisionDesc, roundTripDesc,
+		checksDesc, deniedDesc, overflowDesc, advisedDesc, falselyDesc, refundedDesc, noQuotaDesc, unknownDesc, reachableDesc, revisionDesc, roundTripDesc,
 		grantsDesc, recallsDesc, creditedDesc, returnedDesc, unspentDesc, floorDesc, bucketsDesc,
 	} {
 		ch <- d
@@ -95,6 +96,7 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 		}
 		counter(overflowDesc, q.Overflow, q.Quota)
 		counter(advisedDesc, q.Advised, q.Quota)
+		counter(falselyDesc, q.FalselyDenied, q.Quota)
 		counter(refundedDesc, q.Refunded, q.Quota)
 		counter(creditedDesc, q.Credited, q.Quota)
 		counter(returnedDesc, q.Returned, q.Quota)

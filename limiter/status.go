@@ -48,8 +48,12 @@ type QuotaStatus struct {
 	CutOff     int64
 	Impossible int64
 	Overflow   int64 // decisions of keys that shared a bucket
-	Advised    int64 // decisions of rules that had too little and only watch
-	Refunded   int64 // tokens of admissions that were taken back
+	// FalselyDenied are the denials, of all of them, for which the coordinator had
+	// the tokens, as it last told: what leasing costs in comparison with a
+	// central bucket.
+	FalselyDenied int64
+	Advised       int64 // decisions of rules that had too little and only watch
+	Refunded      int64 // tokens of admissions that were taken back
 
 	Buckets    int64
 	Credited   int64 // tokens that were ever granted here
@@ -122,7 +126,8 @@ func (q *quota) status() QuotaStatus {
 		Quota: q.ID, Limit: q.Limit.String(), Mode: q.Partition.Mode.String(), Unbounded: q.Limit.Unbounded,
 		Allowed: q.tally.sum(countAllowed), Exhausted: q.tally.sum(countExhausted), NoLease: q.tally.sum(countNoLease),
 		CutOff: q.tally.sum(countCutOff), Impossible: q.tally.sum(countImpossible), Overflow: q.tally.sum(countOverflow),
-		Advised: q.tally.sum(countAdvised), Refunded: q.tally.sum(countRefunded),
+		FalselyDenied: q.tally.falsely.Load(),
+		Advised:       q.tally.sum(countAdvised), Refunded: q.tally.sum(countRefunded),
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 // the same time do not take turns.
 type tally struct {
 	stripes [8]stripe
+	falsely atomic.Int64 // denials for which the coordinator had the tokens
 }
 
 // stripe is as long as a cache line.
