@@ -40,6 +40,7 @@ type Cell struct {
 	mu         sync.Mutex
 	floor      bucket.TokenBucket
 	floorGrant *floorLease // of which floor is a part
+	window     int64       // of a window quota: that floor is of
 	floorSpent atomic.Int64
 	gone       bool // forgotten: whoever still has it looks it up again
 	over       *cellOver
@@ -201,6 +202,9 @@ func (c *Cell) floorLevel(now time.Duration) int64 {
 	f := c.quota.floor.Load()
 	if f == nil || now >= time.Duration(f.deadline.Load()) {
 		return 0
+	}
+	if f.clock != nil {
+		return c.windowLevel(now, f)
 	}
 	if c.floorGrant != f {
 		c.floorGrant = f

@@ -61,6 +61,7 @@ func (k *holderCopier) holding(q *holding) *holding {
 	c.full.Store(q.full.Load())
 	c.floorSpent.Store(q.floorSpent.Load())
 	c.overspent.Store(q.overspent.Load())
+	c.window.Store(q.window.Load())
 	return c
 }
 
@@ -73,6 +74,11 @@ func (k *holderCopier) floor(f *floorLease) *floorLease {
 	}
 	c := &floorLease{slot: f.slot, grant: f.grant, rate: f.rate, burst: f.burst, start: f.start}
 	c.deadline.Store(f.deadline.Load())
+	if f.clock != nil {
+		c.clock = &floorClock{windows: f.clock.windows, first: f.clock.first}
+		c.clock.told.Store(f.clock.told.Load()) // replaced, never changed in place
+		c.clock.span.Store(f.clock.span.Load())
+	}
 	k.floors[f] = c
 	return c
 }
@@ -86,7 +92,7 @@ func (k *holderCopier) cell(o *Cell) *Cell {
 	}
 	c := &Cell{
 		id: o.id, seq: o.seq, owner: k.owner,
-		floor: o.floor, floorGrant: k.floor(o.floorGrant), gone: o.gone, back: o.back, report: o.report,
+		floor: o.floor, floorGrant: k.floor(o.floorGrant), window: o.window, gone: o.gone, back: o.back, report: o.report,
 	}
 	c.back.floor = k.floor(o.back.floor)
 	if o.over != nil {

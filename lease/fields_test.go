@@ -14,7 +14,7 @@ var fields = map[reflect.Type]string{
 	reflect.TypeFor[Ledger](): `cfg epoch cluster clusRev policy polRev began election settles awake until revision booted
 		complete buried partial retiring halted quotas books order cursor holders sessions lastN queue hungry loads absent
 		orphans lapsed writes txns flying lastID next overs shrinkAt ready stats situation targets`,
-	reflect.TypeFor[quota](): `terms removed removedAt meter window windowRev rolling slots capacity newborn books stock
+	reflect.TypeFor[quota](): `terms removed removedAt meter window windowRev rolling slots reserve capacity newborn books stock
 		buckets granted stranded strands moved floorSpent overspent observed unsure`,
 	reflect.TypeFor[book](): `key quota pool rem mark window used pending chunk accounts inherits bounds closed handbacks refunded worst past revision
 		state stale inFlight dying queued hungry stash turn place`,
@@ -23,8 +23,8 @@ var fields = map[reflect.Type]string{
 	reflect.TypeFor[session]():       `n holder welcomed pieces ready claims opened told claimed lastSent lastAt heard lastPart answeredAt out answer`,
 	reflect.TypeFor[stashed]():       `session holder account claim report sent clock`,
 	reflect.TypeFor[flight]():        `id kind books quota window slot cluster`,
-	reflect.TypeFor[slot]():          `terms owner owned until revision inFlight again told toldAt`,
-	reflect.TypeFor[floorRecord]():   `Holder Grant Region Tokens Burst TTL Free Per`,
+	reflect.TypeFor[slot]():          `terms owner owned until revision inFlight again told toldAt inherited ahead`,
+	reflect.TypeFor[floorRecord]():   `Holder Grant Region Tokens Burst TTL Free Per First Through PriorLast PriorTokens`,
 	reflect.TypeFor[clusterRecord](): `Cluster History Longest Election Since Distrust Levels`,
 	reflect.TypeFor[windowRecord]():  `History High Spoiled Ends`,
 	reflect.TypeFor[newborn]():       `pool rem mark`,
@@ -38,15 +38,19 @@ var fields = map[reflect.Type]string{
 	reflect.TypeFor[bound]():         `Holder Tokens`,
 	reflect.TypeFor[Holder](): `cfg cluster seenEpoch seenRevision policy drift interval roundTrip wall session live lastOut
 		quotas names cells cursor bornMu born seq touched urgent dropped closed cut cuts owing ahead clocked`,
-	reflect.TypeFor[holding]():    `terms floor cells count full floorSpent overspent credited returned max`,
-	reflect.TypeFor[floorLease](): `slot grant rate burst start deadline`,
-	reflect.TypeFor[Cell](): `id seq owner quota lease low refused need largest answered hint queued next mu floor floorGrant
+	reflect.TypeFor[holding]():    `terms floor cells count full floorSpent overspent window credited returned max`,
+	reflect.TypeFor[floorLease](): `slot grant rate burst start deadline clock`,
+	reflect.TypeFor[Cell](): `id seq owner quota lease low refused need largest answered hint queued next mu floor floorGrant window
 		floorSpent gone over overspent back handing waitMu changed report`,
 	reflect.TypeFor[lease]():        `available spent refunded deadline session account granted returned base echo window`,
+	reflect.TypeFor[floorClock]():   `windows first told span`,
+	reflect.TypeFor[toldWall]():     `wall echo heard`,
+	reflect.TypeFor[windowSpan]():   `index start end`,
+	reflect.TypeFor[reserve]():      `known window tokens`,
 	reflect.TypeFor[hint]():         `at pool wait window`,
 	reflect.TypeFor[cellReport]():   `spent returned refunded granted echo ask at used floored refused overspent overUsed owing floorSaid saidAt seen largest largeAt low`,
 	reflect.TypeFor[handback]():     `holder session grant returned askedAt`,
-	reflect.TypeFor[cellHandback](): `floor returned seen until`,
+	reflect.TypeFor[cellHandback](): `floor returned seen window until`,
 	reflect.TypeFor[cellOver]():     `cut bucket spent`,
 	reflect.TypeFor[overspend]():    `cut window began tokens told toldAt`,
 	reflect.TypeFor[cutSpan]():      `CutReport told toldAt heard`,
@@ -60,11 +64,11 @@ var fields = map[reflect.Type]string{
 	reflect.TypeFor[FloorClaim]():   `Quota Slot Grant`,
 	reflect.TypeFor[Hello]():        `Session Cluster Holder SeenEpoch SeenRevision PolicyRevision Piece Last Claims Floors`,
 	reflect.TypeFor[ReportBatch]():  `Session Sent Part Clock Reports Cuts Overspent Owes Goodbye`,
-	reflect.TypeFor[Report]():       `Bucket Account Spent Returned Refunded GrantSeen EchoSeen Ask FloorGrant FloorReturned FloorSpent Span Close`,
+	reflect.TypeFor[Report]():       `Bucket Account Spent Returned Refunded GrantSeen EchoSeen Ask FloorGrant FloorReturned FloorWindow FloorSpent Span Close`,
 	reflect.TypeFor[GrantBatch]():   `Session Echo PolicyRevision StoreRevision Wall Made Grants Recalls Floors`,
 	reflect.TypeFor[Grant]():        `Bucket Account Granted TTL Echo Window Pool Wait Closed`,
-	reflect.TypeFor[Recall]():       `Bucket Account Keep FloorGrant FloorSeen`,
-	reflect.TypeFor[FloorGrant]():   `Quota Slot Grant Tokens Burst TTL Echo`,
+	reflect.TypeFor[Recall]():       `Bucket Account Keep FloorGrant FloorSeen FloorWindow`,
+	reflect.TypeFor[FloorGrant]():   `Quota Slot Grant Tokens Burst TTL Echo First Wall`,
 }
 
 func TestCloneAndAppendStateKnowEveryField(t *testing.T) {

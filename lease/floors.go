@@ -17,6 +17,11 @@ type slot struct {
 	again    bool // write it once more
 	told     bool // the owner was told, by this leader
 	toldAt   time.Duration
+	// Of a window quota: how far leaders before us may have let the owner come,
+	// and how far the wall clocks that we told it were ahead of our monotonic
+	// one, at most, in nanoseconds.
+	inherited int64
+	ahead     int64
 }
 
 // legacy says that the owner has what the policy in force does not give.
@@ -44,7 +49,7 @@ func (l *Ledger) readFloor(e Entry) error {
 		q.slots = append(q.slots, slot{})
 	}
 	q.slots[n] = slot{
-		owner: r, owned: !r.Free, revision: e.Revision,
+		owner: r, owned: !r.Free, revision: e.Revision, inherited: r.Through,
 		until: l.began + l.cfg.Drift.Outlast(max(l.cfg.ElectionTTL, l.cluster.Election)+r.TTL),
 	}
 	return nil
@@ -54,7 +59,7 @@ func (l *Ledger) readFloor(e Entry) error {
 // capacity that they leave, and its window.
 func (l *Ledger) openQuota(q *quota, now Moment) {
 	if l.cluster.Distrust && !l.booted {
-		l.disownFloors(q)
+		l.disownFloors(now, q)
 	}
 	l.arrangeFloors(now, q)
 	q.newborn = newborn{pool: q.capacity, mark: q.meter.Mark(now.Mono)}
@@ -66,14 +71,14 @@ func (l *Ledger) openQuota(q *quota, now Moment) {
 
 // disownFloors forgets who owns the floors of a lost past: whoever claims a
 // slot first has it, and nobody is given it before all have surely ended.
-func (l *Ledger) disownFloors(q *quota) {
+func (l *Ledger) disownFloors(now Moment, q *quota) {
 	for len(q.slots) < len(q.terms.Floors) {
 		q.slots = append(q.slots, slot{})
 	}
 	for i := range q.slots {
 		s := &q.slots[i]
 		ttl := max(s.owner.TTL, q.terms.FloorTTL)
-		grant := s.owner.Grant
+		old := s.owner
 		if i < len(q.terms.Floors) {
 			f := q.terms.Floors[i]
 			s.owner = floorRecord{
@@ -81,8 +86,9 @@ func (l *Ledger) disownFloors(q *quota) {
 				Per: q.terms.Per,
 			}
 		}
-		s.owner.Holder, s.owner.TTL, s.owner.Grant, s.owner.Free = HolderID{}, ttl, grant, false
+		s.owner.Holder, s.owner.TTL, s.owner.Grant, s.owner.Free = HolderID{}, ttl, old.Grant, false
 		s.owned, s.until = true, l.began+l.cfg.Drift.Outlast(l.election+ttl)
+		l.disownWindows(now, q, s, &old)
 	}
 }
 
@@ -105,7 +111,7 @@ func (l *Ledger) arrangeFloors(now Moment, q *quota) {
 // floor, owned or not, but the rate only of those that may be spent from.
 func (l *Ledger) refloor(now Moment, q *quota) {
 	if q.terms.Windowed {
-		q.capacity = q.terms.Tokens
+		q.capacity, q.reserve = q.terms.Tokens, reserve{}
 		return
 	}
 	l.mature(now.Mono, q)
@@ -181,6 +187,9 @@ func (l *Ledger) freeFloors(now Moment, holder int32) {
 // freeFloor ends the ownership of a slot whose owner surely stopped.
 func (l *Ledger) freeFloor(now Moment, q *quota, i int32) {
 	f := &q.slots[i]
+	if q.terms.Windowed {
+		l.disentitle(now, q, f)
+	}
 	if f.owner.Burst > f.terms.Burst {
 		// The capacity grows now: what accrued above the old one is lost (law 1).
 		for _, b := range l.order {
@@ -220,7 +229,7 @@ func (l *Ledger) serveFloors(now Moment, s *session) {
 	}
 	id := l.holders.list[s.holder].id
 	for _, q := range l.quotas {
-		if q.removed || q.terms.Windowed {
+		if q.removed || q.terms.Windowed && q.windowRev == 0 {
 			continue
 		}
 		mine, free := q.findSlot(id)
@@ -230,17 +239,26 @@ func (l *Ledger) serveFloors(now Moment, s *session) {
 				l.tellFloor(now, q, mine, s)
 			}
 		case free >= 0:
-			f := &q.slots[free]
-			f.owner = floorRecord{
-				Holder: id, Grant: f.owner.Grant + 1, Region: id.Region,
-				Tokens: f.terms.Tokens, Burst: f.terms.Burst, TTL: q.terms.FloorTTL, Per: q.terms.Per,
-			}
-			f.owned, f.told = true, false
-			f.until = now.Mono + l.cfg.Drift.Outlast(q.terms.FloorTTL)
-			l.refloor(now, q)
-			l.writeFloor(q, free)
+			l.giveFloor(now, q, free, id)
 		}
 	}
+}
+
+// giveFloor has a holder own a free slot.
+func (l *Ledger) giveFloor(now Moment, q *quota, i int32, id HolderID) {
+	f := &q.slots[i]
+	old := f.owner
+	f.owner = floorRecord{
+		Holder: id, Grant: old.Grant + 1, Region: id.Region,
+		Tokens: f.terms.Tokens, Burst: f.terms.Burst, TTL: q.terms.FloorTTL, Per: q.terms.Per,
+	}
+	f.owned, f.told = true, false
+	f.until = now.Mono + l.cfg.Drift.Outlast(q.terms.FloorTTL)
+	if q.terms.Windowed {
+		l.entitle(now, q, f, &old)
+	}
+	l.refloor(now, q)
+	l.writeFloor(q, i)
 }
 
 // findSlot returns the slot that a holder owns, and a free one of its region;
@@ -262,12 +280,24 @@ func (q *quota) findSlot(id HolderID) (mine, free int32) {
 // tellFloor sends a floor to its owner.
 func (l *Ledger) tellFloor(now Moment, q *quota, i int32, s *session) {
 	f := &q.slots[i]
-	f.told, f.toldAt = true, now.Mono
-	f.until = max(f.until, s.lastAt+l.cfg.Drift.Outlast(f.owner.TTL))
-	s.out.Floors = append(s.out.Floors, FloorGrant{
+	g := FloorGrant{
 		Quota: q.terms.Quota, Slot: i, Grant: f.owner.Grant,
 		Tokens: f.owner.Tokens, Burst: f.owner.Burst, TTL: f.owner.TTL, Echo: s.lastSent,
-	})
+	}
+	if q.terms.Windowed {
+		if !l.reaches(now, q, i) {
+			return
+		}
+		g.First, g.Wall = f.owner.First, now.Wall.UnixNano()
+		ahead := g.Wall - int64(now.Mono)
+		if f.told {
+			ahead = max(ahead, f.ahead)
+		}
+		f.ahead = ahead
+	}
+	f.told, f.toldAt = true, now.Mono
+	f.until = max(f.until, s.lastAt+l.cfg.Drift.Outlast(f.owner.TTL))
+	s.out.Floors = append(s.out.Floors, g)
 }
 
 // writeFloor has a slot's record written: an owner is durable before it is

@@ -53,7 +53,7 @@ func (l *Ledger) recallFloors(now Moment, b *book) {
 			continue
 		}
 		s := l.sessions[l.holders.list[holder].session]
-		if s == nil || !s.ready || l.asks(now, b, holder) {
+		if s == nil || !s.ready || l.asks(now, b, holder) || b.quota.terms.Windowed && b.window < f.owner.First {
 			continue
 		}
 		h := b.handback(holder, s.n, f.owner.Grant)
@@ -61,7 +61,7 @@ func (l *Ledger) recallFloors(now Moment, b *book) {
 			continue
 		}
 		h.askedAt = now.Mono
-		s.out.Recalls = append(s.out.Recalls, Recall{Bucket: b.id(), FloorGrant: h.grant, FloorSeen: h.returned})
+		s.out.Recalls = append(s.out.Recalls, Recall{Bucket: b.id(), FloorGrant: h.grant, FloorSeen: h.returned, FloorWindow: b.window})
 	}
 }
 
@@ -88,6 +88,10 @@ func (b *book) handback(holder int32, session, grant uint64) *handback {
 // takeHandback credits what a holder handed back since it last said so, as far
 // as there is room for it, and tells that it has been seen.
 func (l *Ledger) takeHandback(b *book, s *session, r *Report) {
+	if b.quota.terms.Windowed {
+		l.takeWindowHandback(b, s, r)
+		return
+	}
 	i := slices.IndexFunc(b.handbacks, func(h handback) bool {
 		return h.holder == s.holder && h.session == s.n && h.grant == r.FloorGrant
 	})
@@ -119,8 +123,9 @@ func (l *Ledger) pinned(b *book) bool {
 // cellHandback is the holder's side of a handback.
 type cellHandback struct {
 	floor    *floorLease
-	returned int64 // in the session
+	returned int64 // in the session; of a window quota, in window
 	seen     int64 // by the coordinator
+	window   int64
 	until    time.Duration
 }
 
@@ -145,7 +150,9 @@ func (h *Holder) recallFloor(now time.Duration, r *Recall) {
 		*b = cellHandback{floor: f}
 		c.handing.Store(true)
 	}
-	b.seen = max(b.seen, min(r.FloorSeen, b.returned))
+	if b.window == r.FloorWindow {
+		b.seen = max(b.seen, min(r.FloorSeen, b.returned))
+	}
 	b.until = now + handbackTime
 	c.touch()
 }
@@ -161,6 +168,9 @@ func (c *Cell) handBack(now time.Duration, used bool, out *Report) (news bool) {
 	b := &c.back
 	if b.floor == nil || b.floor != c.quota.floor.Load() {
 		return false
+	}
+	if b.floor.clock != nil {
+		return c.handBackWindow(now, used, out)
 	}
 	if now < b.until {
 		c.touch() // it accrues, and is looked at again by the next tick

@@ -102,6 +102,8 @@ type holding struct {
 	full  atomic.Bool // keys beyond the cap share one bucket
 	// What was ever spent from floors, and unreserved.
 	floorSpent, overspent atomic.Int64
+	// window is the highest in which a floor of a window quota was looked at.
+	window atomic.Int64
 	// What was granted here and given back, ever; the owner's.
 	credited int64
 	returned int64
@@ -116,6 +118,9 @@ type floorLease struct {
 	burst    int64
 	start    time.Duration
 	deadline atomic.Int64
+	// clock is nil for a token bucket. With it, rate.Tokens is the part of each
+	// window.
+	clock *floorClock
 }
 
 // NewHolder returns a holder that has nothing. SeenEpoch and SeenRevision are
@@ -278,6 +283,9 @@ func (h *Holder) hurry() {
 // most is the largest cost that this holder could ever admit at once.
 func (q *holding) most() int64 {
 	t := q.terms.Load()
+	if t.Windowed {
+		return t.Tokens // by the end of a window all idle floors may have come back
+	}
 	var floors int64
 	for i := range t.Floors {
 		floors += t.Floors[i].Burst

@@ -293,6 +293,7 @@ type quota struct {
 	windowRev int64 // 0: no window is stored, so none is open
 	rolling   bool  // a transaction that opens a window is in flight
 	slots     []slot
+	reserve   reserve // of a window, for the floors
 	capacity  int64
 	newborn   newborn
 	books     Books

@@ -174,10 +174,7 @@ func (l *Ledger) unstash(now Moment, b *book) {
 func (l *Ledger) bear(now Moment, b *book) {
 	q := b.quota
 	if q.terms.Windowed {
-		b.window, b.used = q.window.High, 0
-		if b.window <= q.window.Spoiled {
-			b.used = q.terms.Tokens
-		}
+		b.start()
 		return
 	}
 	l.mature(now.Mono, q)

@@ -119,8 +119,10 @@ func (c *Cell) floorNow(now time.Duration) bucket.TokenBucket {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.floorLevel(now)
-	return c.floor
+	level := c.floorLevel(now)
+	b := c.floor
+	b.Level = level
+	return b
 }
 
 // overNow is what the cell may spend unreserved, brought up to now; it is zero

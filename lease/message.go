@@ -96,9 +96,11 @@ type Report struct {
 	EchoSeen  time.Duration
 	Ask       Ask
 	// FloorReturned is how much the holder handed back of the floor FloorGrant
-	// for this bucket, in the session (law 11).
+	// for this bucket, in the session (law 11); of a window quota, in the window
+	// FloorWindow alone.
 	FloorGrant    uint64
 	FloorReturned int64
+	FloorWindow   int64
 	// FloorSpent is what was spent from the floor since the last report of this
 	// bucket, Span how long before this one that was. Both are for the measure of
 	// overshoot and for nothing else: what is lost makes it smaller.
@@ -192,11 +194,14 @@ type Recall struct {
 	Keep       int64
 	FloorGrant uint64
 	FloorSeen  int64
+	// FloorWindow is the window that this is about, of a window quota.
+	FloorWindow int64
 }
 
 // FloorGrant gives a part of a region's floor to a holder (law 11): the right
 // to spend Tokens per the quota's period with a burst of Burst, from every
-// bucket of the quota, without asking.
+// bucket of the quota, without asking; of a window quota, Tokens in each window
+// from First on.
 type FloorGrant struct {
 	Quota  string
 	Slot   int32
@@ -205,4 +210,9 @@ type FloorGrant struct {
 	Burst  int64
 	TTL    time.Duration // counted by the holder from Echo
 	Echo   time.Duration
+	// First is the index of the first window that may be spent from, Wall the
+	// coordinator's wall clock when it told this, in Unix nanoseconds. Both are 0
+	// for a token bucket.
+	First int64
+	Wall  int64
 }

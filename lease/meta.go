@@ -202,6 +202,12 @@ type floorRecord struct {
 	// Per is the period of Tokens, which a policy may change while the owner
 	// spends; 0 in records of older builds.
 	Per time.Duration
+	// Of a window quota: the owner may spend in the windows from First to
+	// Through, both of which are durable before it is told. Owners before it may
+	// have spent PriorTokens in each window up to PriorLast. All are 0 in records
+	// of older builds, in which window quotas had no floors.
+	First, Through, PriorLast int64
+	PriorTokens               int64
 }
 
 func (r *floorRecord) encode() []byte {
@@ -217,7 +223,11 @@ func (r *floorRecord) encode() []byte {
 	} else {
 		b = append(b, 0)
 	}
-	return binary.AppendUvarint(b, uint64(r.Per))
+	b = binary.AppendUvarint(b, uint64(r.Per))
+	for _, v := range []int64{r.First, r.Through, r.PriorLast, r.PriorTokens} {
+		b = binary.AppendVarint(b, v)
+	}
+	return b
 }
 
 // tokens is the owner's rate as tokens for each per, rounded up.
@@ -243,6 +253,9 @@ func decodeFloor(data []byte) (floorRecord, error) {
 	}
 	if d.err == nil && len(d.data) > 0 {
 		r.Per = time.Duration(d.amount())
+	}
+	if d.err == nil && len(d.data) > 0 {
+		r.First, r.Through, r.PriorLast, r.PriorTokens = d.varint(), d.varint(), d.varint(), d.varint()
 	}
 	return r, d.end()
 }

@@ -202,11 +202,18 @@ func (h *Holder) grantFloor(now time.Duration, g *FloorGrant) {
 		if end := int64(g.Echo + g.TTL); end > f.deadline.Load() {
 			f.deadline.Store(end)
 		}
+		if f.clock != nil {
+			f.clock.hear(now, g)
+		}
 	case f != nil && f.slot == g.Slot && f.grant > g.Grant:
 	default:
 		n := &floorLease{
 			slot: g.Slot, grant: g.Grant, burst: g.Burst, start: now,
 			rate: bucket.Rate{Tokens: g.Tokens, Per: q.terms.Load().Per},
+		}
+		if t := q.terms.Load(); t.Windowed {
+			n.clock = &floorClock{windows: t.Windows, first: g.First}
+			n.clock.hear(now, g)
 		}
 		n.deadline.Store(int64(g.Echo + g.TTL))
 		q.floor.Store(n)

@@ -185,9 +185,7 @@ func (l *Ledger) roll(b *book) {
 		b.closed = slices.Delete(b.closed, 0, over)
 	}
 	b.accounts = nil
-	b.window, b.used = q.window.High, 0
-	if b.window <= q.window.Spoiled {
-		b.used = q.terms.Tokens
-	}
+	b.handbacks = nil // of a window that has ended
+	b.start()
 	q.books.Initial += b.free()
 }

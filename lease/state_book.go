@@ -78,6 +78,14 @@ func (w *stateWriter) slot(s *slot) {
 	w.bits(s.owner.Free, s.owned, s.inFlight, s.again, s.told)
 	w.until(w.Now.Mono, s.until)
 	w.since(w.Now.Mono, s.toldAt, max(s.owner.TTL, floorPause))
+	w.window(s.owner.First)
+	w.window(s.owner.Through)
+	w.window(s.owner.PriorLast)
+	w.int(s.owner.PriorTokens)
+	w.window(s.inherited)
+	if s.ahead != 0 {
+		w.int(s.ahead - w.Now.Wall.UnixNano() + int64(w.Now.Mono))
+	}
 }
 
 func (w *stateWriter) book(l *Ledger, b *book) {

@@ -60,6 +60,7 @@ func (w *stateWriter) holding(name string, q *holding) {
 		w.bits(q.full.Load())
 	}
 	w.floorLease(q.floor.Load())
+	w.window(q.window.Load())
 	t := q.terms.Load()
 	w.int(t.Tokens, int64(t.Per), t.Burst, int64(t.TTL))
 	if w.Plain {
@@ -86,6 +87,13 @@ func (w *stateWriter) floorLease(f *floorLease) {
 	w.int(int64(f.slot), f.rate.Tokens, int64(f.rate.Per), f.burst)
 	w.at(w.Now.Mono, f.start)
 	w.until(w.Now.Mono, time.Duration(f.deadline.Load()))
+	if k := f.clock; k != nil {
+		t := k.told.Load()
+		w.window(k.first)
+		w.int(t.wall - w.Now.Wall.UnixNano())
+		w.at(w.Now.Mono, t.echo)
+		w.at(w.Now.Mono, t.heard)
+	}
 }
 
 func (w *stateWriter) cell(c *Cell) {
@@ -128,6 +136,8 @@ func (w *stateWriter) cell(c *Cell) {
 	}
 	w.bits(c.handing.Load(), c.back.floor == c.quota.floor.Load())
 	w.int(c.back.returned, c.back.seen)
+	w.window(c.back.window)
+	w.window(c.window)
 	w.until(now, c.back.until)
 	w.over(c)
 	w.some(c.overspent.Load() - r.overspent)

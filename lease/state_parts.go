@@ -14,6 +14,7 @@ func (w *stateWriter) report(r *Report, clock time.Duration) {
 	if !w.Plain {
 		w.int(r.FloorSpent, int64(r.Span)) // for the measure of overshoot alone
 	}
+	w.window(r.FloorWindow)
 }
 
 func (w *stateWriter) claim(c *Claim) {
@@ -43,6 +44,10 @@ func (w *stateWriter) floorGrant(g *FloorGrant, clock time.Duration) {
 	w.uint(g.Grant)
 	w.int(int64(g.Slot), g.Tokens, g.Burst, int64(g.TTL))
 	w.at(clock, g.Echo)
+	w.window(g.First)
+	if g.Wall != 0 {
+		w.int(g.Wall - w.Now.Wall.UnixNano())
+	}
 }
 
 func (w *stateWriter) floorClaims(claims []FloorClaim) {
@@ -73,6 +78,7 @@ func (w *stateWriter) batch(b *GrantBatch, clock time.Duration) {
 		w.bucketID(r.Bucket)
 		w.uint(r.Account, r.FloorGrant)
 		w.int(r.Keep, r.FloorSeen)
+		w.window(r.FloorWindow)
 	}
 	w.count(len(b.Floors))
 	for i := range b.Floors {

@@ -198,6 +198,12 @@ func (h *Holder) forget(now time.Duration, c *Cell) bool {
 		return false // in the same cut its burst would begin anew
 	}
 	f := c.quota.floor.Load()
+	if c.quota.terms.Load().Windowed {
+		if c.spentWindow(now, f) {
+			return false
+		}
+		f = nil // the rest is about what accrues
+	}
 	if f != nil && c.floorGrant == f && c.floorLevel(now) < f.unseen(now) {
 		return false
 	}

@@ -29,13 +29,13 @@ func FromGrantBatch(b lease.GrantBatch) *pb.GrantBatch {
 	for _, r := range b.Recalls {
 		out.Recalls = append(out.Recalls, &pb.Recall{
 			Bucket:  &pb.BucketId{Quota: r.Bucket.Quota, Key: []byte(r.Bucket.Key)},
-			Account: r.Account, Keep: r.Keep, FloorGrant: r.FloorGrant, FloorSeen: r.FloorSeen,
+			Account: r.Account, Keep: r.Keep, FloorGrant: r.FloorGrant, FloorSeen: r.FloorSeen, FloorWindow: r.FloorWindow,
 		})
 	}
 	for _, f := range b.Floors {
 		out.Floors = append(out.Floors, &pb.FloorGrant{
 			Quota: f.Quota, Slot: f.Slot, Grant: f.Grant, Tokens: f.Tokens, Burst: f.Burst,
-			Ttl: int64(f.TTL), Echo: int64(f.Echo),
+			Ttl: int64(f.TTL), Echo: int64(f.Echo), First: f.First, Wall: f.Wall,
 		})
 	}
 	return out
@@ -123,6 +123,7 @@ func toRecall(r *pb.Recall) (lease.Recall, error) {
 	}
 	return lease.Recall{
 		Bucket: bucket, Account: r.Account, Keep: r.Keep, FloorGrant: r.FloorGrant, FloorSeen: r.FloorSeen,
+		FloorWindow: r.FloorWindow,
 	}, nil
 }
 
@@ -135,13 +136,13 @@ func toFloorGrant(f *pb.FloorGrant) (lease.FloorGrant, error) {
 	}
 	if err := natural(
 		amount{"slot", int64(f.Slot)}, amount{"tokens", f.Tokens}, amount{"burst", f.Burst},
-		amount{"ttl", f.Ttl}, amount{"echo", f.Echo},
+		amount{"ttl", f.Ttl}, amount{"echo", f.Echo}, amount{"wall", f.Wall},
 	); err != nil {
 		return lease.FloorGrant{}, err
 	}
 	out := lease.FloorGrant{
 		Quota: f.Quota, Slot: f.Slot, Grant: f.Grant, Tokens: f.Tokens, Burst: f.Burst,
-		TTL: time.Duration(f.Ttl), Echo: time.Duration(f.Echo),
+		TTL: time.Duration(f.Ttl), Echo: time.Duration(f.Echo), First: f.First, Wall: f.Wall,
 	}
 	if out.Echo+out.TTL < 0 {
 		return lease.FloorGrant{}, invalid("ttl", "%v from %v on is beyond all time", out.TTL, out.Echo)

@@ -175,6 +175,7 @@ func TestGrantBatchRefused(t *testing.T) {
 		{"a floor of no quota", func(b *pb.GrantBatch) { b.Floors[0].Quota = "" }, "quota: is empty"},
 		{"a floor below 0", func(b *pb.GrantBatch) { b.Floors[0].Tokens = -1 }, "tokens: -1"},
 		{"a burst below 0", func(b *pb.GrantBatch) { b.Floors[0].Burst = -1 }, "burst: -1"},
+		{"a floor from before 1970", func(b *pb.GrantBatch) { b.Floors[0].Wall = -1 }, "wall: -1"},
 		{"a floor's deadline that wraps", func(b *pb.GrantBatch) { b.Floors[0].Ttl, b.Floors[0].Echo = math.MaxInt64, 1 }, "beyond all time"},
 	})
 }

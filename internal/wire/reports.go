@@ -26,7 +26,7 @@ func FromReportBatch(b lease.ReportBatch) *pb.ReportBatch {
 		to.Bucket, to.Account, to.Spent, to.Returned, to.Refunded = &buckets[i], r.Account, r.Spent, r.Returned, r.Refunded
 		to.GrantSeen, to.EchoSeen, to.Close = r.GrantSeen, int64(r.EchoSeen), r.Close
 		to.Demand, to.Want, to.Need = r.Ask.Demand, r.Ask.Want, r.Ask.Need
-		to.FloorGrant, to.FloorReturned = r.FloorGrant, r.FloorReturned
+		to.FloorGrant, to.FloorReturned, to.FloorWindow = r.FloorGrant, r.FloorReturned, r.FloorWindow
 		to.FloorSpent, to.Span = r.FloorSpent, int64(r.Span)
 		out.Reports[i] = to
 	}
@@ -85,7 +85,7 @@ func toReport(to *lease.Report, r *pb.Report) (err error) {
 	to.Account, to.Spent, to.Returned, to.Refunded = r.Account, r.Spent, r.Returned, r.Refunded
 	to.GrantSeen, to.EchoSeen, to.Close = r.GrantSeen, time.Duration(r.EchoSeen), r.Close
 	to.Ask = lease.Ask{Demand: r.Demand, Want: r.Want, Need: r.Need}
-	to.FloorGrant, to.FloorReturned = r.FloorGrant, r.FloorReturned
+	to.FloorGrant, to.FloorReturned, to.FloorWindow = r.FloorGrant, r.FloorReturned, r.FloorWindow
 	to.FloorSpent, to.Span = r.FloorSpent, time.Duration(r.Span)
 	return nil
 }

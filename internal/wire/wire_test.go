@@ -96,7 +96,7 @@ func TestHelloRoundTrip(t *testing.T) {
 func report(t *rapid.T) lease.Report {
 	return lease.Report{
 		Bucket: buckets.Draw(t, "bucket"), Account: rapid.Uint64().Draw(t, "account"),
-		Spent: amounts.Draw(t, "s"), Returned: amounts.Draw(t, "r"), Refunded: amounts.Draw(t, "rf"), GrantSeen: amounts.Draw(t, "g"), FloorGrant: rapid.Uint64().Draw(t, "f"), FloorReturned: amounts.Draw(t, "fr"), EchoSeen: times.Draw(t, "e"),
+		Spent: amounts.Draw(t, "s"), Returned: amounts.Draw(t, "r"), Refunded: amounts.Draw(t, "rf"), GrantSeen: amounts.Draw(t, "g"), FloorGrant: rapid.Uint64().Draw(t, "f"), FloorReturned: amounts.Draw(t, "fr"), FloorWindow: rapid.Int64().Draw(t, "fw"), EchoSeen: times.Draw(t, "e"),
 		Ask:   lease.Ask{Demand: amounts.Draw(t, "d"), Want: amounts.Draw(t, "w"), Need: amounts.Draw(t, "n")},
 		Close: rapid.Bool().Draw(t, "close"), FloorSpent: amounts.Draw(t, "fs"), Span: times.Draw(t, "span"),
 	}
@@ -143,12 +143,13 @@ func TestGrantBatchRoundTrip(t *testing.T) {
 			Wall: amounts.Draw(t, "wall"), Made: times.Draw(t, "made"), Grants: some(t, "grants", grant),
 		}
 		b.Recalls = some(t, "recalls", func(t *rapid.T) lease.Recall {
-			return lease.Recall{Bucket: buckets.Draw(t, "bucket"), Account: rapid.Uint64Min(1).Draw(t, "a"), Keep: amounts.Draw(t, "keep"), FloorGrant: rapid.Uint64().Draw(t, "floor"), FloorSeen: amounts.Draw(t, "seen")}
+			return lease.Recall{Bucket: buckets.Draw(t, "bucket"), Account: rapid.Uint64Min(1).Draw(t, "a"), Keep: amounts.Draw(t, "keep"), FloorGrant: rapid.Uint64().Draw(t, "floor"), FloorSeen: amounts.Draw(t, "seen"), FloorWindow: rapid.Int64().Draw(t, "fw")}
 		})
 		b.Floors = some(t, "floors", func(t *rapid.T) lease.FloorGrant {
 			return lease.FloorGrant{
 				Quota: names.Draw(t, "quota"), Slot: rapid.Int32Min(0).Draw(t, "slot"), Grant: rapid.Uint64().Draw(t, "grant"),
 				Tokens: amounts.Draw(t, "tokens"), Burst: amounts.Draw(t, "burst"), TTL: times.Draw(t, "ttl"), Echo: times.Draw(t, "echo"),
+				First: rapid.Int64().Draw(t, "first"), Wall: amounts.Draw(t, "wall"),
 			}
 		})
 		got, err := wire.ToGrantBatch(travel(t, wire.FromGrantBatch(b), &pb.GrantBatch{}))

@@ -1071,7 +1071,9 @@ type Report struct {
 	FloorSpent int64 `protobuf:"varint,13,opt,name=floor_spent,json=floorSpent,proto3" json:"floor_spent,omitempty"`
 	Span       int64 `protobuf:"varint,14,opt,name=span,proto3" json:"span,omitempty"`
 	// How much of spent was taken back since.
-	Refunded      int64 `protobuf:"varint,15,opt,name=refunded,proto3" json:"refunded,omitempty"`
+	Refunded int64 `protobuf:"varint,15,opt,name=refunded,proto3" json:"refunded,omitempty"`
+	// Of a window quota: the window that floor_returned was handed back of.
+	FloorWindow   int64 `protobuf:"varint,16,opt,name=floor_window,json=floorWindow,proto3" json:"floor_window,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1207,6 +1209,13 @@ func (x *Report) GetSpan() int64 {
 func (x *Report) GetRefunded() int64 {
 	if x != nil {
 		return x.Refunded
+	}
+	return 0
+}
+
+func (x *Report) GetFloorWindow() int64 {
+	if x != nil {
+		return x.FloorWindow
 	}
 	return 0
 }
@@ -1440,7 +1449,9 @@ type Recall struct {
 	Keep       int64                  `protobuf:"varint,3,opt,name=keep,proto3" json:"keep,omitempty"`
 	FloorGrant uint64                 `protobuf:"varint,4,opt,name=floor_grant,json=floorGrant,proto3" json:"floor_grant,omitempty"`
 	// How much of what was handed back has been seen.
-	FloorSeen     int64 `protobuf:"varint,5,opt,name=floor_seen,json=floorSeen,proto3" json:"floor_seen,omitempty"`
+	FloorSeen int64 `protobuf:"varint,5,opt,name=floor_seen,json=floorSeen,proto3" json:"floor_seen,omitempty"`
+	// Of a window quota: the window that this is about.
+	FloorWindow   int64 `protobuf:"varint,6,opt,name=floor_window,json=floorWindow,proto3" json:"floor_window,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1510,17 +1521,29 @@ func (x *Recall) GetFloorSeen() int64 {
 	return 0
 }
 
+func (x *Recall) GetFloorWindow() int64 {
+	if x != nil {
+		return x.FloorWindow
+	}
+	return 0
+}
+
 // FloorGrant gives a part of a region's floor to a holder.
 type FloorGrant struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Quota string                 `protobuf:"bytes,1,opt,name=quota,proto3" json:"quota,omitempty"`
 	Slot  int32                  `protobuf:"varint,2,opt,name=slot,proto3" json:"slot,omitempty"`
 	// 0 takes the floor away.
-	Grant         uint64 `protobuf:"varint,3,opt,name=grant,proto3" json:"grant,omitempty"`
-	Tokens        int64  `protobuf:"varint,4,opt,name=tokens,proto3" json:"tokens,omitempty"`
-	Burst         int64  `protobuf:"varint,5,opt,name=burst,proto3" json:"burst,omitempty"`
-	Ttl           int64  `protobuf:"varint,6,opt,name=ttl,proto3" json:"ttl,omitempty"`
-	Echo          int64  `protobuf:"varint,7,opt,name=echo,proto3" json:"echo,omitempty"`
+	Grant  uint64 `protobuf:"varint,3,opt,name=grant,proto3" json:"grant,omitempty"`
+	Tokens int64  `protobuf:"varint,4,opt,name=tokens,proto3" json:"tokens,omitempty"`
+	Burst  int64  `protobuf:"varint,5,opt,name=burst,proto3" json:"burst,omitempty"`
+	Ttl    int64  `protobuf:"varint,6,opt,name=ttl,proto3" json:"ttl,omitempty"`
+	Echo   int64  `protobuf:"varint,7,opt,name=echo,proto3" json:"echo,omitempty"`
+	// Of a window quota: the first window that may be spent from, and the
+	// coordinator's wall clock, in Unix nanoseconds, by which the windows after
+	// it are told apart.
+	First         int64 `protobuf:"varint,8,opt,name=first,proto3" json:"first,omitempty"`
+	Wall          int64 `protobuf:"varint,9,opt,name=wall,proto3" json:"wall,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1600,6 +1623,20 @@ func (x *FloorGrant) GetTtl() int64 {
 func (x *FloorGrant) GetEcho() int64 {
 	if x != nil {
 		return x.Echo
+	}
+	return 0
+}
+
+func (x *FloorGrant) GetFirst() int64 {
+	if x != nil {
+		return x.First
+	}
+	return 0
+}
+
+func (x *FloorGrant) GetWall() int64 {
+	if x != nil {
+		return x.Wall
 	}
 	return 0
 }
@@ -1685,7 +1722,7 @@ const file_leasehold_v1_coordinator_proto_rawDesc = "" +
 	"\x03cut\x18\x02 \x01(\x04R\x03cut\x12\x16\n" +
 	"\x06window\x18\x03 \x01(\x03R\x06window\x12\x16\n" +
 	"\x06tokens\x18\x04 \x01(\x03R\x06tokens\x12\x12\n" +
-	"\x04span\x18\x05 \x01(\x03R\x04span\"\xaf\x03\n" +
+	"\x04span\x18\x05 \x01(\x03R\x04span\"\xd2\x03\n" +
 	"\x06Report\x12.\n" +
 	"\x06bucket\x18\x01 \x01(\v2\x16.leasehold.v1.BucketIdR\x06bucket\x12\x18\n" +
 	"\aaccount\x18\x02 \x01(\x04R\aaccount\x12\x14\n" +
@@ -1705,7 +1742,8 @@ const file_leasehold_v1_coordinator_proto_rawDesc = "" +
 	"\vfloor_spent\x18\r \x01(\x03R\n" +
 	"floorSpent\x12\x12\n" +
 	"\x04span\x18\x0e \x01(\x03R\x04span\x12\x1a\n" +
-	"\brefunded\x18\x0f \x01(\x03R\brefunded\"\xd8\x02\n" +
+	"\brefunded\x18\x0f \x01(\x03R\brefunded\x12!\n" +
+	"\ffloor_window\x18\x10 \x01(\x03R\vfloorWindow\"\xd8\x02\n" +
 	"\n" +
 	"GrantBatch\x12/\n" +
 	"\asession\x18\x01 \x01(\v2\x15.leasehold.v1.SessionR\asession\x12\x12\n" +
@@ -1726,7 +1764,7 @@ const file_leasehold_v1_coordinator_proto_rawDesc = "" +
 	"\x06window\x18\x06 \x01(\x03R\x06window\x12\x12\n" +
 	"\x04pool\x18\a \x01(\x03R\x04pool\x12\x12\n" +
 	"\x04wait\x18\b \x01(\x03R\x04wait\x12\x16\n" +
-	"\x06closed\x18\t \x01(\bR\x06closed\"\xa6\x01\n" +
+	"\x06closed\x18\t \x01(\bR\x06closed\"\xc9\x01\n" +
 	"\x06Recall\x12.\n" +
 	"\x06bucket\x18\x01 \x01(\v2\x16.leasehold.v1.BucketIdR\x06bucket\x12\x18\n" +
 	"\aaccount\x18\x02 \x01(\x04R\aaccount\x12\x12\n" +
@@ -1734,7 +1772,8 @@ const file_leasehold_v1_coordinator_proto_rawDesc = "" +
 	"\vfloor_grant\x18\x04 \x01(\x04R\n" +
 	"floorGrant\x12\x1d\n" +
 	"\n" +
-	"floor_seen\x18\x05 \x01(\x03R\tfloorSeen\"\xa0\x01\n" +
+	"floor_seen\x18\x05 \x01(\x03R\tfloorSeen\x12!\n" +
+	"\ffloor_window\x18\x06 \x01(\x03R\vfloorWindow\"\xca\x01\n" +
 	"\n" +
 	"FloorGrant\x12\x14\n" +
 	"\x05quota\x18\x01 \x01(\tR\x05quota\x12\x12\n" +
@@ -1743,7 +1782,9 @@ const file_leasehold_v1_coordinator_proto_rawDesc = "" +
 	"\x06tokens\x18\x04 \x01(\x03R\x06tokens\x12\x14\n" +
 	"\x05burst\x18\x05 \x01(\x03R\x05burst\x12\x10\n" +
 	"\x03ttl\x18\x06 \x01(\x03R\x03ttl\x12\x12\n" +
-	"\x04echo\x18\a \x01(\x03R\x04echo2S\n" +
+	"\x04echo\x18\a \x01(\x03R\x04echo\x12\x14\n" +
+	"\x05first\x18\b \x01(\x03R\x05first\x12\x12\n" +
+	"\x04wall\x18\t \x01(\x03R\x04wall2S\n" +
 	"\vCoordinator\x12D\n" +
 	"\x05Lease\x12\x1a.leasehold.v1.LeaseRequest\x1a\x1b.leasehold.v1.LeaseResponse(\x010\x01B<Z:github.com/a1009580/leasehold/api/leasehold/v1;leaseholdv1b\x06proto3"
 
