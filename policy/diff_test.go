@@ -125,6 +125,9 @@ func TestWarnings(t *testing.T) {
   - {name: mode-window, match: {}, limit: {tokens: 100, per: 1m, algorithm: fixed_window}, partition: {mode: fail_open, ceiling: {tokens: 2, per: 1s}}}
   - {name: mode-huge, match: {}, limit: {tokens: 100, per: 1m}, partition: {mode: fail_open, ceiling: {tokens: 9007199254740992, per: 1ms}}, regions: {us: {nodes: 1000}}}
   - {name: mode-free, match: {}, limit: {tokens: 10, per: 1s}, partition: {mode: fail_open, ceiling: unbounded}}
+  - {name: rare, match: {}, limit: {tokens: 19, per: 1h, algorithm: fixed_window}, regions: {us: {}}}
+  - {name: short, match: {}, limit: {tokens: 1000, per: 299ms, algorithm: fixed_window}, regions: {us: {}}}
+  - {name: long-enough, match: {}, limit: {tokens: 1000, per: 300ms, algorithm: fixed_window}, regions: {us: {}}}
 `)
 	var b strings.Builder
 	for _, w := range set.Warnings(150*time.Millisecond, 100*time.Millisecond) {
@@ -133,7 +136,7 @@ func TestWarnings(t *testing.T) {
 	golden(t, "testdata/warnings.yaml", b.String())
 	// The figure of the remedy is right: with it there is no warning, with one less there is.
 	equal(t, strings.Contains(b.String(), "a burst of 500 or more"), true)
-	equal(t, len(set.Warnings(0, 0)), 2+5)
+	equal(t, len(set.Warnings(0, 0)), 3+5)
 }
 
 func TestLeasedThroughput(t *testing.T) {

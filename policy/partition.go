@@ -8,15 +8,14 @@ import (
 
 // Partition says what a region does while it is cut off from the coordinator.
 type Partition struct {
-	// Mode is LocalFloor by default, FailClosed for window quotas. It has no meaning if the limit is
-	// unbounded.
+	// Mode is LocalFloor by default. It has no meaning if the limit is unbounded.
 	Mode Mode
 
 	// Floor is the part of the limit that each listed region owns, 0 if none. By default it is 5%, or 50%
 	// divided by the number of listed regions if that is less. All floors together are at most the limit.
 	Floor       Fraction
-	FloorTokens int64         // of each listed region, for each Limit.Per: Floor of Limit.Tokens, rounded down
-	FloorBurst  int64         // of each listed region: Floor of Limit.Burst, rounded down
+	FloorTokens int64         // of each listed region, for each Limit.Per or window: Floor of Limit.Tokens, rounded down
+	FloorBurst  int64         // of each listed region: Floor of Limit.Burst, rounded down; 0 for windows
 	FloorLease  time.Duration // how long a floor is owned, 10s to 24h, default 10m; 0 without floors
 
 	// Rate and Burst are what one holder, that is one regional process, may spend of each bucket while it is cut
@@ -48,19 +47,11 @@ var modes = []string{"fail_closed", "local_floor", "local_fallback", "fail_open"
 // String returns the word of the policy.
 func (m Mode) String() string { return word(modes, int(m)) }
 
-const (
-	minFloorLease, maxFloorLease, defaultFloorLease = 10 * time.Second, 24 * time.Hour, 10 * time.Minute
-
-	noWindowFloors = "floors of window quotas are not supported in this version"
-)
+const minFloorLease, maxFloorLease, defaultFloorLease = 10 * time.Second, 24 * time.Hour, 10 * time.Minute
 
 // partition reads what becomes of q while a region is cut off. n is nil if the policy does not say.
 func (d *decoder) partition(n *node, q *Quota) Partition {
 	p := Partition{Mode: LocalFloor}
-	window := q.Limit.Algorithm != TokenBucket
-	if window {
-		p.Mode = FailClosed
-	}
 	o := &object{d: d}
 	if n != nil {
 		o = d.object(n, "partition", "mode", "floor", "floor_lease", "rate", "burst", "for", "ceiling")
@@ -71,23 +62,16 @@ func (d *decoder) partition(n *node, q *Quota) Partition {
 	p.Mode = Mode(o.word("mode", modes, int(p.Mode)))
 	d.unreserved(o, &p)
 	if p.Mode != LocalFloor {
-		why := "only mode local_floor has one"
-		if window && o.get("mode") == nil {
-			why = noWindowFloors
-		}
+		const why = "only mode local_floor has one"
 		o.refuse("floor", why)
 		o.refuse("floor_lease", why)
-		return p
-	}
-	if window {
-		d.errorf(o.get("mode"), "partition.mode", noWindowFloors)
 		return p
 	}
 	d.floor(o, &p, q)
 	return p
 }
 
-// floor reads and resolves the floors of a token bucket.
+// floor reads and resolves the floors.
 func (d *decoder) floor(o *object, p *Partition, q *Quota) {
 	k := int64(len(q.Regions))
 	p.Floor = defaultFloor(k)

@@ -33,7 +33,7 @@ func TestDefaults(t *testing.T) {
 	equal(t, set.Quota("api/none"), nil)
 }
 
-// Windows come out of the limit ready for use; a window quota fails closed.
+// Windows come out of the limit ready for use.
 func TestWindowQuotas(t *testing.T) {
 	set := mustParse(t, head+`
   - {name: a, match: {}, limit: {tokens: 5, per: 1h, algorithm: fixed_window}}
@@ -46,12 +46,44 @@ func TestWindowQuotas(t *testing.T) {
 	equal(t, set.Quota("api/a").Limit, Limit{Tokens: 5, Per: time.Hour, Algorithm: FixedWindow})
 	b := set.Quota("api/b")
 	equal(t, b.Limit, Limit{Tokens: 5, Algorithm: CalendarWindow, Unit: bucket.Month, Zone: "Europe/Berlin", AnchorDay: 31})
-	equal(t, b.Partition, Partition{Mode: FailClosed})
+	equal(t, b.Partition, Partition{Mode: LocalFloor, FloorLease: 10 * time.Minute}) // no region is listed
 	// CAL-01: the anchor on the 31st falls on the last day of a short month.
 	start, end := b.Windows().Bounds(b.Windows().Index(time.Date(2027, 3, 5, 0, 0, 0, 0, time.UTC)))
 	equal(t, start.Format(time.RFC3339), "2027-02-28T00:00:00+01:00")
 	equal(t, end.Format(time.RFC3339), "2027-03-31T00:00:00+02:00")
 	equal(t, set.Quota("api/c").Limit.AnchorDay, 0)
+}
+
+// Law 11: a window quota's floor is a part of its tokens, and has no burst.
+func TestLaw11FloorsOfWindows(t *testing.T) {
+	const regions = ", regions: {us: {nodes: 2}, eu: {}}"
+	for limit, want := range map[string]int64{
+		"{tokens: 1000, per: 1m, algorithm: fixed_window}":     25,
+		"{tokens: 1000, per: day, algorithm: calendar_window}": 25,
+		"{tokens: 39, per: 1m, algorithm: fixed_window}":       0,
+		"{tokens: 39, per: day, algorithm: calendar_window}":   0,
+	} {
+		q := one(t, "match: {}, limit: "+limit+regions)
+		equal(t, q.Partition.Mode, LocalFloor)
+		tokens, burst := q.NodeFloor("us")
+		equal(t, tokens, want)
+		equal(t, burst, 0)
+		var owned []string
+		for _, f := range q.Terms().Floors {
+			owned = append(owned, f.Region)
+			equal(t, f.Burst, 0)
+		}
+		if want == 0 { // a part that rounds to 0 is no floor
+			equal(t, strings.Join(owned, " "), "eu")
+		} else {
+			equal(t, strings.Join(owned, " "), "eu us us")
+		}
+	}
+	closed := one(t, "match: {}, limit: {tokens: 1000, per: 1m, algorithm: fixed_window}, partition: {mode: fail_closed}"+regions)
+	equal(t, len(closed.Terms().Floors), 0)
+	half := one(t, "match: {}, limit: {tokens: 1000, per: 1m, algorithm: fixed_window}, partition: {floor: 50%, floor_lease: 1h}"+regions)
+	equal(t, half.Partition.FloorTokens, 500)
+	equal(t, half.Partition.FloorLease, time.Hour)
 }
 
 // OVF-05: a burst is never derived beyond its range, and every bound is inclusive.

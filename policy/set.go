@@ -108,8 +108,8 @@ func (q *Quota) Region(name string) (Region, bool) {
 }
 
 // NodeFloor returns what one of the region's nodes owns while it is cut off: tokens for each Limit.Per and a
-// burst, rounded down, so that the parts never add up to more than the region's floor. Both are 0 for a region
-// that is not listed, and 0 is nothing, never unlimited.
+// burst, or tokens for each window, rounded down, so that the parts never add up to more than the region's
+// floor. Both are 0 for a region that is not listed, and 0 is nothing, never unlimited.
 func (q *Quota) NodeFloor(region string) (tokens, burst int64) {
 	r, ok := q.Region(region)
 	if !ok {

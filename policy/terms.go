@@ -39,7 +39,7 @@ func (q *Quota) Terms() lease.Terms {
 	for _, r := range q.Regions {
 		t.Regions = append(t.Regions, lease.RegionTerms{Region: r.Name, Weight: r.Weight, Min: r.Min, Max: r.Max})
 		tokens, burst := q.NodeFloor(r.Name)
-		if q.Partition.Mode != LocalFloor || tokens == 0 || burst == 0 {
+		if q.Partition.Mode != LocalFloor || tokens == 0 || burst == 0 && !t.Windowed {
 			continue
 		}
 		for range r.Nodes {

@@ -22,19 +22,21 @@ func (w Warning) String() string {
 }
 
 // Warnings returns what may surprise about the policy, by ID. roundTrip is the longest time between a region
-// and the coordinator and back, reportInterval how long a region waits before it reports. Three things are
+// and the coordinator and back, reportInterval how long a region waits before it reports. Four things are
 // warned of:
 //
 //   - a burst that is worth less time than two times round trip and report interval: what is on the way
 //     counts against the burst, so leasing cannot carry the whole rate, unless floors do;
 //   - a floor that is rounded down to nothing for each node, so that a region that is cut off denies;
+//   - a floor of windows that are hardly longer than a round trip: for so long around each boundary a region
+//     does not know the window, and spends from none;
 //   - a failure mode whose worst case, all regions cut off for as long as the mode lasts or for 10 minutes,
 //     admits more beyond the limit than the limit itself, or that has no bound.
 func (s *Set) Warnings(roundTrip, reportInterval time.Duration) []Warning {
 	var all []Warning
 	for _, d := range s.Domains {
 		for _, q := range d.Quotas {
-			for _, text := range []string{q.slowBurst(roundTrip, reportInterval), q.emptyFloor(), q.overrun()} {
+			for _, text := range []string{q.slowBurst(roundTrip, reportInterval), q.emptyFloor(), q.shortWindow(roundTrip), q.overrun()} {
 				if text != "" {
 					all = append(all, Warning{q.ID, q.Line, q.Column, text})
 				}
@@ -84,12 +86,25 @@ func (q *Quota) emptyFloor() string {
 		return ""
 	}
 	for _, r := range q.Regions {
-		if tokens, burst := q.NodeFloor(r.Name); tokens == 0 || burst == 0 {
+		switch tokens, burst := q.NodeFloor(r.Name); {
+		case q.Limit.Algorithm != TokenBucket && tokens == 0:
+			return fmt.Sprintf("a floor of %v is rounded down to 0 per window for each of %d nodes in %s: cut off, it denies. Remedies: a larger floor, or mode fail_closed to say so",
+				q.Partition.Floor, r.Nodes, r.Name)
+		case q.Limit.Algorithm == TokenBucket && (tokens == 0 || burst == 0):
 			return fmt.Sprintf("a floor of %v is rounded down to %d per %v and a burst of %d for each of %d nodes in %s: cut off, it denies. Remedies: a larger floor, or mode fail_closed to say so",
 				q.Partition.Floor, tokens, q.Limit.Per, burst, r.Nodes, r.Name)
 		}
 	}
 	return ""
+}
+
+// shortWindow looks for floors that can be spent less than half of the time.
+func (q *Quota) shortWindow(roundTrip time.Duration) string {
+	if q.Limit.Algorithm != FixedWindow || q.Partition.FloorTokens == 0 || q.Limit.Per >= 2*roundTrip {
+		return ""
+	}
+	return fmt.Sprintf("a floor is spent only while the window is sure, which a window of %v is not for a round trip of %v at each boundary: cut off, a region denies for most of the time. Remedies: longer windows, or mode fail_closed to say so",
+		q.Limit.Per, roundTrip)
 }
 
 // compareProducts compares a·b with c·d. All are 0 or more.
