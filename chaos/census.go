@@ -32,6 +32,9 @@ func (w *World) census(b int, spent int64) error {
 		if h.Leased && (w.bounds[b].windowed && h.Window == v.Window || !w.bounds[b].windowed && r.clock() < h.Deadline) {
 			out += h.Unspent
 		}
+		if w.bounds[b].windowed && r.clock() < h.FloorDeadline {
+			out += floorLeft(cell.WindowFloor(), v.Window)
+		}
 	}
 	if w.bounds[b].windowed {
 		if used := w.bounds[b].window(v.Window).spent + out - spent; used > v.Used {
@@ -43,6 +46,17 @@ func (w *World) census(b int, spent int64) error {
 		return fmt.Errorf("law 1: %s counts %d tokens as outstanding (%+v), but holders can spend %d", c.name, v.Outstanding, v, out)
 	}
 	return nil
+}
+
+// floorLeft is what may still be spent in a window of a floor.
+func floorLeft(f lease.WindowFloor, window int64) int64 {
+	switch {
+	case window < f.First || window < f.Window:
+		return 0
+	case window == f.Window:
+		return max(0, f.Tokens-f.Gone)
+	}
+	return f.Tokens
 }
 
 // granted counts what leaders grant who do not know that their store lost its

@@ -154,11 +154,17 @@ func (r *region) judge(b int, c *lease.Cell, cost int64, at time.Duration) {
 		w.count(FloorSpent)
 		w.check(w.floorSpent(r, id, &v, at))
 	}
+	if floor > 0 && m.windowed {
+		w.count(WindowFloorSpent)
+		w.check(m.admitWindow(c.WindowFloor().Window, floor))
+	}
 	if m.windowed {
-		if n := len(m.windows); n > 0 && m.windows[n-1].window < v.Window {
+		if n := len(m.windows); leased > 0 && n > 0 && m.windows[n-1].window < v.Window {
 			w.count(WindowRolled)
 		}
-		w.check(m.admitWindow(v.Window, leased))
+		if leased > 0 {
+			w.check(m.admitWindow(v.Window, leased))
+		}
 		w.check(w.census(b, 0))
 		return
 	}

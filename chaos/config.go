@@ -143,6 +143,8 @@ const (
 	Impossible
 	FloorSpent
 	FloorMoved
+	WindowFloorSpent
+	WindowFloorBack
 	ClaimMade
 	SeveralCells
 	Refunded
@@ -165,6 +167,7 @@ var kindNames = [kinds]string{
 	LostAnswer: "store answer lost", LostCall: "store call lost", LateWrite: "store write after its answer", SlowCall: "store call slow",
 	Takeover: "takeover", StaleRefused: "stale coordinator refused", LostHistory: "lost history noticed", WindowRolled: "window rolled",
 	WaiterServed: "waiter served", Impossible: "impossible cost", FloorSpent: "floor spent", FloorMoved: "floor re-assigned",
+	WindowFloorSpent: "floor of a window spent", WindowFloorBack: "floor of a window handed back",
 	ClaimMade: "claim made", SeveralCells: "several quotas at once", Refunded: "admission taken back",
 	CutNoticed: "cut noticed", CutHealed: "cut healed", UnreservedSpent: "unreserved spent", OverspendTold: "overspend told",
 	OvershootObserved: "overshoot observed",

@@ -22,6 +22,7 @@ var directed = []struct {
 	{"windows under wandering wall clocks", wandering},
 	{"messages of old sessions", oldMessages},
 	{"handbacks that arrive late", lateHandbacks},
+	{"floors of windows under leaders whose clocks are apart", clocksApart},
 	{"the owner of a floor cut off", ownerCutOff},
 	{"a link that flaps under a fallback", flapping},
 	{"several nodes cut off, one restarts", nodesCutOff},

@@ -111,6 +111,7 @@ func (c *Config) terms(r *rng, name string, windowed bool) lease.Terms {
 	if windowed {
 		t.Windowed, t.Tokens = true, r.spread(300)
 		t.Windows, _ = bucket.FixedWindows(pick(r, time.Second, 2*time.Second, 3*time.Second))
+		c.drawFloors(newRNG(c.Seed, "floors of "+name), &t)
 		return t
 	}
 	t.Per = pick(r, time.Second, time.Second, 100*time.Millisecond)
@@ -132,7 +133,7 @@ func (c *Config) drawFloors(r *rng, t *lease.Terms) {
 	n := int64(len(c.Regions))
 	part := pick[int64](r, 1, 2, 4) // the whole limit, a half, a quarter
 	tokens, burst := t.Tokens/part/n, t.Burst/part/n
-	if tokens == 0 || burst == 0 {
+	if tokens == 0 || burst == 0 && !t.Windowed {
 		return
 	}
 	for i := range c.Regions {
@@ -150,20 +151,26 @@ func (c *Config) vary(r *rng, t lease.Terms) lease.Terms {
 	case 2:
 		t.TTL = r.span(time.Second, 4*time.Second)
 	}
-	if !t.Windowed {
-		switch r.n(3) {
-		case 0:
-			t.Burst = max(1, t.Burst/3)
-		case 1:
-			t.Burst *= 2
-		}
-		if r.n(2) == 0 {
-			c.drawFloors(r, &t)
-		} else {
-			c.fitFloors(&t)
-		}
+	if t.Windowed {
+		c.varyFloors(newRNG(c.Seed, "varied floors of "+t.Quota), &t)
+		return t
 	}
+	switch r.n(3) {
+	case 0:
+		t.Burst = max(1, t.Burst/3)
+	case 1:
+		t.Burst *= 2
+	}
+	c.varyFloors(r, &t)
 	return t
+}
+
+func (c *Config) varyFloors(r *rng, t *lease.Terms) {
+	if r.n(2) == 0 {
+		c.drawFloors(r, t)
+	} else {
+		c.fitFloors(t)
+	}
 }
 
 // fitFloors drops floors that are more than a smaller limit.
@@ -173,7 +180,7 @@ func (c *Config) fitFloors(t *lease.Terms) {
 		tokens += t.Floors[i].Tokens
 		burst += t.Floors[i].Burst
 	}
-	if tokens > t.Tokens || burst > t.Burst {
+	if tokens > t.Tokens || burst > t.Burst && !t.Windowed {
 		t.Floors = nil
 	}
 }

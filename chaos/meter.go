@@ -52,6 +52,7 @@ type meter struct {
 	total    int64
 
 	windows []windowSum
+	strays  []stray
 	worst   float64 // of observed to bound
 
 	// all counts what is spent unreserved as well; most is the worst of it.
@@ -169,10 +170,11 @@ func (m *meter) admitWindow(window, tokens int64) error {
 	m.total += tokens
 	s := m.window(window)
 	s.spent += tokens
-	if s.spent > s.quota+s.bonus {
+	bonus := s.bonus + m.strayed(window)
+	if s.spent > s.quota+bonus {
 		return fmt.Errorf("the promise: %d tokens were admitted in window %d, the quota is %d", s.spent, window, s.quota)
 	}
-	if s.bonus == 0 && s.quota > 0 {
+	if bonus == 0 && s.quota > 0 {
 		m.worst = max(m.worst, float64(s.spent)/float64(s.quota))
 	}
 	return nil

@@ -63,6 +63,14 @@ func (g *register) batch(s *stream, b *lease.GrantBatch) {
 			g.w.granted(b.Session.Epoch, t.Bucket, t.Window, more)
 		}
 	}
+	for i := range b.Floors {
+		g.w.straying(b.Session.Epoch, &b.Floors[i])
+	}
+	for i := range b.Recalls {
+		if r := &b.Recalls[i]; r.FloorWindow != 0 && r.FloorSeen > 0 {
+			g.w.count(WindowFloorBack)
+		}
+	}
 }
 
 // hello notes that accounts go on under the numbers of a new session.

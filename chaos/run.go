@@ -90,7 +90,7 @@ func (w *World) judgeLiveness() {
 					served++
 				}
 			}
-			enough := t.Windowed && t.Tokens >= 20*n || !t.Windowed && t.Tokens >= 2*n && t.Burst >= 3*n+floorBursts(t.Floors)
+			enough := t.Windowed && t.Tokens >= 20*n+floorTokens(t.Floors) || !t.Windowed && t.Tokens >= 2*n && t.Burst >= 3*n+floorBursts(t.Floors)
 			if w.poolDry(&t) {
 				continue
 			}
@@ -109,10 +109,17 @@ func floorBursts(floors []lease.FloorTerms) (sum int64) {
 	return sum
 }
 
+func floorTokens(floors []lease.FloorTerms) (sum int64) {
+	for i := range floors {
+		sum += floors[i].Tokens
+	}
+	return sum
+}
+
 // poolDry says that floors leave no room in the pool: then a process without a
 // floor has nothing to hope for.
 func (w *World) poolDry(t *lease.Terms) bool {
-	return !t.Windowed && t.Burst-floorBursts(t.Floors) <= 0
+	return !t.Windowed && t.Burst-floorBursts(t.Floors) <= 0 || t.Windowed && t.Tokens-floorTokens(t.Floors) <= 0
 }
 
 // judgeStranded says that when nobody has asked for longer than any lease, no

@@ -98,6 +98,9 @@ func (l *Ledger) disentitle(now Moment, q *quota, f *slot) {
 // down; of what we told it, as far as its clock may have carried our wall clock.
 func (l *Ledger) lastWindow(now Moment, q *quota, f *slot) int64 {
 	last := f.inherited
+	if mutated("what older leaders told of a floor forgotten") {
+		last = 0
+	}
 	if f.told {
 		lease := l.cfg.Drift.Outlast(f.owner.TTL)
 		slack := l.cfg.Drift.Outlast(lease) - lease
