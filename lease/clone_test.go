@@ -205,7 +205,10 @@ func stageTerms() []lease.Terms {
 	if err != nil {
 		panic(err)
 	}
-	window := lease.Terms{Quota: "window", Tokens: 5, Windowed: true, Windows: windows, TTL: 5 * time.Second}
+	window := lease.Terms{
+		Quota: "window", Tokens: 5, Windowed: true, Windows: windows, TTL: 5 * time.Second, FloorTTL: 20 * time.Second,
+		Floors: []lease.FloorTerms{{Region: "us", Tokens: 2}},
+	}
 	return []lease.Terms{rate, window}
 }
 

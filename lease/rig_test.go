@@ -59,12 +59,13 @@ type rig struct {
 	session map[uint64]string
 	halt    error
 	plan    lease.Planner // of holders that join
+	skew    time.Duration // of the leader's wall clock
 }
 
 var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 func (r *rig) moment() lease.Moment {
-	return lease.Moment{Mono: r.now, Wall: start.Add(r.now)}
+	return lease.Moment{Mono: r.now, Wall: start.Add(r.now + r.skew)}
 }
 
 func perMinute(tokens, burst int64) lease.Terms {

@@ -59,7 +59,7 @@ func (w *World) take(i int8, cost int64) {
 	before := cell.View()
 	v := lease.Decide(func() time.Duration { return w.holderClock(i) }, []*lease.Cell{cell}, cost)
 	if v.Outcome == lease.Admitted {
-		w.judgeTake(i, cost, before, cell.View())
+		w.judgeTake(i, cost, before, cell.View(), cell.WindowFloor())
 	}
 }
 

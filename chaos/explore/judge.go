@@ -39,7 +39,7 @@ func (w *World) fail(format string, args ...any) {
 }
 
 // judgeTake checks one admission.
-func (w *World) judgeTake(i int8, cost int64, before, after lease.CellView) {
+func (w *World) judgeTake(i int8, cost int64, before, after lease.CellView, floor lease.WindowFloor) {
 	now := w.holderClock(i)
 	leased := cost - (after.FloorSpent - before.FloorSpent)
 	switch {
@@ -53,7 +53,8 @@ func (w *World) judgeTake(i int8, cost int64, before, after lease.CellView) {
 		w.fail("law 11: admitted %v after the floor's deadline", now-before.FloorDeadline)
 	}
 	if w.scene.Terms.Windowed {
-		w.countWindow(before.Window, cost)
+		w.countWindow(before.Window, leased)
+		w.countWindow(floor.Window, cost-leased)
 		return
 	}
 	if w.meter.level -= cost * w.meter.per; w.meter.level < 0 {
@@ -62,6 +63,9 @@ func (w *World) judgeTake(i int8, cost int64, before, after lease.CellView) {
 }
 
 func (w *World) countWindow(window, cost int64) {
+	if cost == 0 {
+		return
+	}
 	least := 0
 	for k := range w.meter.windows {
 		if w.meter.windows[k].window == window {
@@ -103,7 +107,7 @@ func (w *World) Check() error {
 	if !open {
 		return nil
 	}
-	var could int64
+	var could, floors int64
 	for i, p := range w.holders {
 		cell, found := p.h.Lookup(w.scene.Terms.Quota, []byte("k"))
 		if !found {
@@ -113,9 +117,36 @@ func (w *World) Check() error {
 		if v.Leased && w.holderClock(int8(i)) < v.Deadline && v.Window == book.Window {
 			could += v.Unspent
 		}
+		if w.holderClock(int8(i)) < v.FloorDeadline {
+			floors += floorLeft(cell.WindowFloor(), book.Window)
+		}
 	}
 	if could > book.Outstanding {
 		return fmt.Errorf("law 3: the holders could spend %d, but %d are charged to them", could, book.Outstanding)
 	}
+	if all := w.counted(book.Window) + could + floors; w.scene.Terms.Windowed && all > book.Used {
+		return fmt.Errorf("law 5: %d of a window are spent or can be, of which %d count as used", all, book.Used)
+	}
 	return nil
+}
+
+// counted is what was admitted in a window.
+func (w *World) counted(window int64) int64 {
+	for _, c := range w.meter.windows {
+		if c.window == window {
+			return c.n
+		}
+	}
+	return 0
+}
+
+// floorLeft is what may still be spent in a window of a floor.
+func floorLeft(f lease.WindowFloor, window int64) int64 {
+	switch {
+	case window < f.First || window < f.Window:
+		return 0
+	case window == f.Window:
+		return max(0, f.Tokens-f.Gone)
+	}
+	return f.Tokens
 }

@@ -46,6 +46,7 @@ func hunts() []hunt {
 		{"no fence at the holder", scene["takeovers"]},
 		{"an old session is heard", bucketScene("a third session", Budget{Reconnects: 1}, together(warm, join(0, 0))...)},
 		{"a second Hello resets", scene["sessions"]},
+		{"floors of a window not reserved", scene["floors of windows"]},
 	}
 }
 

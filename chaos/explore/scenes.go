@@ -80,8 +80,18 @@ func Scenes() []*Scene {
 		bucketScene("everything", Budget{
 			Duplicates: 1, Drops: 1, Refusals: 1, Unknowns: 1, Reconnects: 2, Crashes: 1, Leavings: 1, Takeovers: 1, Usurpers: 1, Steps: 4,
 		}, both...),
-		recalls, window, floors,
+		recalls, window, floors, windowFloors(owned),
 	}
+}
+
+// windowFloors begins shortly before the first window that a floor may be spent
+// in, with clocks that are apart: the owner crosses it by its own.
+func windowFloors(owned []Action) *Scene {
+	s := bucketScene("floors of windows", Budget{Reconnects: 1, Crashes: 1, Takeovers: 1, Steps: 4}, owned...)
+	s.Terms = windowTerms()
+	s.Terms.Floors = []lease.FloorTerms{{Region: "us", Tokens: 1}}
+	s.Terms.FloorTTL, s.Quantum = 6*time.Second, 2*time.Second
+	return s
 }
 
 func windowTerms() lease.Terms {
