@@ -41,8 +41,8 @@ func TestLaw5_NoFloorIsSpentWhileTheWindowIsNotSure(t *testing.T) {
 	_, spend := floorHolder(t, 9800*time.Millisecond, noon, noon)
 	require.Equal(t, int64(5), spend(10*time.Second))
 	require.Zero(t, spend(10*time.Second+790*time.Millisecond))
-	for _, late := range []time.Duration{800, 900, 999} {
-		require.Zero(t, spend(10*time.Second+late*time.Millisecond), "the answer may have been on its way for 200 ms")
+	for _, late := range []int{800, 900, 999} {
+		require.Zero(t, spend(10*time.Second+time.Duration(late)*time.Millisecond), "the answer may have been on its way for 200 ms")
 	}
 	require.Equal(t, int64(5), spend(11*time.Second))
 	require.Zero(t, spend(11*time.Second+700*time.Millisecond))

@@ -29,8 +29,8 @@ func (r *rig) member(name, region string) {
 	r.join(name)
 }
 
-// cut has nothing go from or to a holder any more.
-func (r *rig) cut(names ...string) {
+// sever has nothing go from or to a holder any more.
+func (r *rig) sever(names ...string) {
 	if r.closed == nil {
 		r.closed = map[string]bool{}
 	}
@@ -92,7 +92,7 @@ func TestLaw11_AFloorOfAWindowBeginsWithTheNextOne(t *testing.T) {
 	}
 	r.run(time.Second)
 	require.Equal(t, 2, r.quota().Floors)
-	r.cut("us", "eu")
+	r.sever("us", "eu")
 	require.Equal(t, int64(100), r.hammer(10*time.Second, "k", "ap"), "what nobody owned when it opened reserves nothing")
 	require.Zero(t, r.drain("us", "k"))
 	r.minute()
@@ -107,7 +107,7 @@ func TestLaw11_AHolderThatIsCutOffSpendsItsFloorInEveryWindowOfItsLease(t *testi
 	r.join("us")
 	r.join("ap")
 	r.run(58 * time.Second)
-	r.cut("us")
+	r.sever("us")
 	for range 10 {
 		r.minute()
 		require.Equal(t, int64(90), r.hammer(5*time.Second, "k", "ap"))
@@ -125,7 +125,7 @@ func TestLaw11_ARestartedProcessSpendsFromNoWindowOfItsPredecessor(t *testing.T)
 	r.join("us")
 	r.join("ap")
 	r.run(2 * time.Minute)
-	r.cut("us") // it goes on spending, and nobody knows
+	r.sever("us") // it goes on spending, and nobody knows
 	r.member("us again", "us")
 	all, again := windows{}, int64(0)
 	for range 14 * 60 {
@@ -147,11 +147,11 @@ func TestLaw11_AFloorIsAnothersAtOnceAfterAGoodbye(t *testing.T) {
 	require.Equal(t, int64(10), r.drain("us", "k"))
 	require.NoError(t, r.ledger.Report(r.moment(), us.Drain(r.now)))
 	r.settle()
-	r.cut("us")
+	r.sever("us")
 	r.member("us again", "us")
 	r.run(time.Second)
 	require.Equal(t, 1, r.quota().Floors)
-	r.cut("us again")
+	r.sever("us again")
 	require.Zero(t, r.drain("us again", "k"))
 	require.Equal(t, int64(90), r.hammer(5*time.Second, "k", "ap"), "what the first one spent stays reserved")
 	r.minute()
@@ -170,7 +170,7 @@ func TestLaw5_NobodyGainsFromLeadersWhoseClocksAreApart(t *testing.T) {
 			r.join("us")
 			r.join("ap")
 			r.run(4 * time.Minute)
-			r.cut("us")
+			r.sever("us")
 			r.skew = 0
 			r.lead()
 			r.join("ap")
@@ -195,7 +195,7 @@ func TestLaw5_ATakeoverInTheMiddleOfAWindowKnowsWhatFloorsMaySpend(t *testing.T)
 		r.join(n)
 	}
 	r.run(58 * time.Second)
-	r.cut("us", "eu")
+	r.sever("us", "eu")
 	r.minute()
 	all := windows{}
 	all.hammer(r, time.Second, "k", "ap", "us")
@@ -246,7 +246,7 @@ func TestLaw5_AHandbackOfAWindowIsNoneOfTheNext(t *testing.T) {
 	require.True(t, ok)
 	require.Len(t, batch.Reports, 1)
 	require.Positive(t, batch.Reports[0].FloorReturned)
-	r.cut("eu")
+	r.sever("eu")
 	r.run(2 * time.Second)
 	r.hammer(time.Second, "k", "us")
 	id := lease.BucketID{Quota: "api/key", Key: "k"}
@@ -289,7 +289,7 @@ func TestLaw12_AChangeOfAWindowsFloorsMintsNothing(t *testing.T) {
 			r.join("us")
 			r.join("ap")
 			r.run(58 * time.Second)
-			r.cut("us")
+			r.sever("us")
 			r.minute()
 			all := map[string]windows{"k": {}, "one that has no record": {}}
 			all["k"].hammer(r, 10*time.Second, "k", "ap")
@@ -308,7 +308,7 @@ func TestLaw12_AChangeOfAWindowsFloorsMintsNothing(t *testing.T) {
 					}
 				}
 			}
-			r.cut("us again")
+			r.sever("us again")
 			r.minute()
 			for key := range all {
 				require.LessOrEqual(t, all[key].most(), max(100, c.tokens), "the larger limit")
@@ -323,7 +323,7 @@ func TestLaw11_ACellThatSpentItsPartOfAWindowIsNotForgottenInIt(t *testing.T) {
 	r := newRig(t, tenths(t, 100, time.Minute, "us"))
 	us := r.join("us")
 	r.run(time.Minute)
-	r.cut("us")
+	r.sever("us")
 	tick := func(d time.Duration) {
 		for end := r.now + d; r.now < end; r.now += 100 * time.Millisecond {
 			us.Tick(r.now)
@@ -353,7 +353,7 @@ func TestLaw5_AMonthIsCrossedByTheClockOfAHolderThatIsCutOff(t *testing.T) {
 	r.join("ap")
 	r.run(time.Second)
 	require.Equal(t, int64(100), r.hammer(time.Second, "k", "ap"))
-	r.cut("us")
+	r.sever("us")
 	r.now += 59 * time.Minute
 	require.Zero(t, r.drain("us", "k"))
 	r.now += time.Minute
@@ -370,7 +370,7 @@ func TestLaw13_FloorsOfALostPastCountInEveryWindow(t *testing.T) {
 	r.join("us")
 	r.run(2 * time.Minute)
 	witness := r.join("ap")
-	r.cut("us")
+	r.sever("us")
 	r.store.entries, r.store.revision = copied, at // nobody owned the floor then
 	r.lead()
 	w, ok := r.ledger.OpenSession()
