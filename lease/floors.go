@@ -261,6 +261,26 @@ func (l *Ledger) giveFloor(now Moment, q *quota, i int32, id HolderID) {
 	l.writeFloor(q, i)
 }
 
+// fits says that a free slot may have an owner: after a change of policy owners of
+// older parts may be spending still, and all parts together are never more than
+// the limit (law 12).
+func (q *quota) fits(i int32) bool {
+	t, f := &q.terms, &q.slots[i]
+	tokens, burst := t.Tokens-f.terms.Tokens, t.Burst-f.terms.Burst
+	for j := range q.slots {
+		o := &q.slots[j]
+		switch {
+		case j == int(i):
+		case t.Windowed:
+			tokens -= o.lasting(q.firstWindow(&f.owner))
+		case o.owned:
+			tokens -= o.owner.tokens(t.Per)
+			burst -= o.owner.Burst
+		}
+	}
+	return tokens >= 0 && (t.Windowed || burst >= 0)
+}
+
 // findSlot returns the slot that a holder owns, and a free one of its region;
 // -1 where there is none.
 func (q *quota) findSlot(id HolderID) (mine, free int32) {
@@ -270,7 +290,7 @@ func (q *quota) findSlot(id HolderID) (mine, free int32) {
 		switch {
 		case f.owned && f.owner.Holder == id:
 			return int32(i), -1
-		case !f.owned && !f.inFlight && free < 0 && f.terms.Region == id.Region && f.terms.Tokens > 0:
+		case !f.owned && !f.inFlight && free < 0 && f.terms.Region == id.Region && f.terms.Tokens > 0 && q.fits(int32(i)):
 			free = int32(i)
 		}
 	}

@@ -9,6 +9,42 @@ import (
 	"github.com/a1009580/leasehold/lease"
 )
 
+// Floors move to another region while the owner of one of the old ones is cut
+// off: the new owner gets its part only when all parts fit into the limit.
+func TestLaw12_FloorsThatMoveAreNeverMoreThanTheLimit(t *testing.T) {
+	window := perWindow(t, 1000, time.Minute)
+	window.FloorTTL = 10 * time.Minute
+	for name, terms := range map[string]lease.Terms{"a token bucket": perMinute(1000, 1000), "a window": window} {
+		t.Run(name, func(t *testing.T) {
+			part := func(region string, tokens int64) lease.FloorTerms {
+				return lease.FloorTerms{Region: region, Tokens: tokens, Burst: min(terms.Burst, tokens)}
+			}
+			terms.Floors = []lease.FloorTerms{part("ap", 500), part("us", 500)}
+			r := newRig(t, terms)
+			for _, n := range []string{"ap", "eu", "us"} {
+				r.join(n)
+			}
+			r.run(2 * time.Minute)
+			us := r.holders["us"]
+			delete(r.holders, "us")
+			terms.Floors = []lease.FloorTerms{part("eu", 1000)}
+			r.setPolicy(terms)
+			r.holders["us"] = us
+			r.closed = map[string]bool{"us": true}
+			r.join("ap")
+			r.join("eu")
+			for range 5 {
+				r.run(2 * time.Minute)
+				n := r.drain("us", "k") + r.drain("eu", "k") + r.drain("ap", "k")
+				require.LessOrEqual(t, n, int64(1000))
+			}
+			r.run(4 * time.Minute)
+			require.Equal(t, 1, r.quota().Floors, "its lease has ended")
+			require.Equal(t, int64(1000), r.drain("eu", "k"))
+		})
+	}
+}
+
 // The limit stays what it was, told in other words, while the owner of a floor
 // is cut off and goes on by the old ones.
 func TestLaw12_AFloorKeepsItsPeriodWhenThePolicyChangesIt(t *testing.T) {

@@ -68,16 +68,33 @@ func (b *book) start() {
 // the owner of old.
 func (l *Ledger) entitle(now Moment, q *quota, f *slot, old *floorRecord) {
 	f.owner.PriorLast, f.owner.PriorTokens = old.PriorLast, old.PriorTokens
-	last := max(q.window.High, old.PriorLast)
-	if mutated("two owners of a floor in one window") {
-		last = q.window.High
-	}
-	f.owner.First = q.terms.Windows.Next(last)
+	f.owner.First = q.firstWindow(old)
 	if mutated("a window floor begins at once") {
 		f.owner.First = q.window.High
 	}
 	f.owner.Through = q.terms.Windows.Index(now.Wall.Add(f.owner.TTL + f.owner.TTL/4))
 	f.inherited, f.ahead = 0, 0
+}
+
+// firstWindow is the first window that a new owner of a slot may spend from: it is
+// not open, and no owner before can have come to it.
+func (q *quota) firstWindow(old *floorRecord) int64 {
+	last := max(q.window.High, old.PriorLast)
+	if mutated("two owners of a floor in one window") {
+		last = q.window.High
+	}
+	return q.terms.Windows.Next(last)
+}
+
+// lasting is the most that owners of the slot may spend in any window from one on.
+func (s *slot) lasting(window int64) (tokens int64) {
+	if window <= s.owner.PriorLast {
+		tokens = s.owner.PriorTokens
+	}
+	if s.owned {
+		tokens = max(tokens, s.owner.Tokens)
+	}
+	return tokens
 }
 
 // disentitle keeps in which windows the owner of a slot, which surely stopped,

@@ -9,8 +9,8 @@ import (
 )
 
 // Transition returns how long after a quota was changed what was granted under its old terms can still be
-// spent: until the longest lease of tokens or of a floor has surely passed (law 12). A window's leases end with
-// the window instead, which the caller knows.
+// spent: until the longest lease of tokens or of a floor has surely passed (law 12). A window's leases of
+// tokens end with the window instead, which the caller knows.
 func Transition(old *policy.Quota, ρ lease.Drift) time.Duration {
 	longest := old.Lease.TTL
 	if terms := old.Terms(); len(terms.Floors) > 0 {
@@ -25,7 +25,7 @@ func Transition(old *policy.Quota, ρ lease.Drift) time.Duration {
 //	max(0, B_old - B_new) + (1+ρ)·max(0, r_old - r_new)·span
 //
 // for token buckets, rounded up. For a window quota it is max(0, Q_old - Q_new), of the window in which the
-// change fell and of no later one. It is false if that is nothing, or if the two do not compare: an unbounded
+// change fell; of a later one it is at most what the floors of before, together, are above Q_new. It is false if that is nothing, or if the two do not compare: an unbounded
 // limit, another algorithm or other windows, which a running coordinator refuses.
 func LoweredLimit(old, next *policy.Quota, ρ lease.Drift, span time.Duration) (Line, bool) {
 	a, b := old.Limit, next.Limit
