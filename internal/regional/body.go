@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"slices"
+	"time"
 	"unicode/utf8"
 
 	"github.com/a1009580/leasehold/limiter"
@@ -21,9 +23,9 @@ import (
 // It is read strictly: an unknown or repeated field, something after the object,
 // or a text that is not Unicode is an error. A text that is not Unicode would
 // otherwise be replaced, and two keys become one; that is what base64 is for.
-func readBody(r *http.Request) (checkRequest, error) {
+func readBody(w http.ResponseWriter, r *http.Request, _ url.Values) (checkRequest, error) {
 	q := checkRequest{cost: 1}
-	body, err := io.ReadAll(r.Body)
+	body, err := bodyOf(w, r)
 	if err != nil {
 		return q, fmt.Errorf("the body cannot be read: %w", err)
 	}
@@ -58,6 +60,17 @@ func readBody(r *http.Request) (checkRequest, error) {
 		return q, errors.New("domain is missing")
 	}
 	return q, nil
+}
+
+// bodyOf reads a body that is neither too large nor too slow.
+func bodyOf(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	patience := http.NewResponseController(w)
+	_ = patience.SetReadDeadline(time.Now().Add(bodyTimeout)) // where there is a connection
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if err == nil {
+		_ = patience.SetReadDeadline(time.Time{})
+	}
+	return body, err
 }
 
 // object reads an object, and has every field's value read by its name.

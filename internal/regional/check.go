@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/a1009580/leasehold/internal/respond"
@@ -21,23 +22,24 @@ type checkRequest struct {
 //
 // A denial is answered with 429, or with 403 for proxies that know no other
 // (deny=403 in the query).
-func (s *Server) handleCheck(read func(*http.Request) (checkRequest, error)) http.HandlerFunc {
+func (s *Server) handleCheck(read func(http.ResponseWriter, *http.Request, url.Values) (checkRequest, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
-		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
-		patience := http.NewResponseController(w)
-		_ = patience.SetReadDeadline(began.Add(bodyTimeout)) // where there is a connection
-		deny, err := denialStatus(r)
+		query, err := url.ParseQuery(r.URL.RawQuery)
+		if err != nil {
+			respond.Problem(w, http.StatusBadRequest, "the query is malformed")
+			return
+		}
+		deny, err := denialStatus(query)
 		if err != nil {
 			respond.Problem(w, http.StatusBadRequest, err.Error())
 			return
 		}
-		q, err := read(r)
+		q, err := read(w, r, query)
 		if err != nil {
 			respond.Problem(w, badRequestStatus(err), err.Error())
 			return
 		}
-		_ = patience.SetReadDeadline(time.Time{})
 		var room [4]limiter.Standing
 		d, all, err := s.limiter.AllowDetailed(r.Context(), limiter.Request{Domain: q.domain, Descriptor: q.descriptor}, q.cost, room[:0])
 		s.metrics.http.Observe(time.Since(began).Seconds())
@@ -56,7 +58,7 @@ func (s *Server) handleCheck(read func(*http.Request) (checkRequest, error)) htt
 			s.form.Deny(w, deny, q.domain, &d, all)
 			return
 		}
-		writeJSON(w, http.StatusOK, allowed{
+		writeJSON(w, allowed{
 			Allowed: true, Reason: d.Reason.String(), Quota: d.Quota, Limit: d.Limit, Remaining: d.Remaining, Reset: respond.Seconds(d.Reset),
 		})
 	}
@@ -73,8 +75,12 @@ type allowed struct {
 }
 
 // denialStatus is the status of a denial that the query asks for.
-func denialStatus(r *http.Request) (int, error) {
-	switch v := r.URL.Query().Get("deny"); v {
+func denialStatus(query url.Values) (int, error) {
+	value, err := single(query, "deny")
+	if err != nil {
+		return 0, err
+	}
+	switch value {
 	case "", "429":
 		return http.StatusTooManyRequests, nil
 	case "403":
@@ -93,8 +99,8 @@ func badRequestStatus(err error) int {
 	return http.StatusBadRequest
 }
 
-func writeJSON(w http.ResponseWriter, status int, body any) {
+// writeJSON answers with 200 and a body.
+func writeJSON(w http.ResponseWriter, body any) {
 	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
 	json.NewEncoder(w).Encode(body) //nolint:errcheck,errchkjson // who asked has gone
 }

@@ -23,12 +23,8 @@ var reserved = []string{"domain", "cost", "deny"}
 
 // readQuery reads the form of GET: every parameter of the query but the reserved
 // ones is an entry, and so is every header X-Leasehold-Descriptor-KEY.
-func readQuery(r *http.Request) (checkRequest, error) {
-	q := checkRequest{cost: 1}
-	values, err := url.ParseQuery(r.URL.RawQuery)
-	if err != nil {
-		return q, errors.New("the query is malformed")
-	}
+func readQuery(_ http.ResponseWriter, r *http.Request, values url.Values) (q checkRequest, err error) {
+	q.cost = 1
 	if q.domain, err = single(values, "domain"); err != nil {
 		return q, err
 	}

@@ -90,7 +90,7 @@ func (s *Server) handleStatus(w http.ResponseWriter, _ *http.Request) {
 	for _, d := range st.Domains {
 		b.Domains = append(b.Domains, domainBody{Domain: d.Domain, NoQuota: d.NoQuota, Unmatched: d.Unmatched})
 	}
-	writeJSON(w, http.StatusOK, b)
+	writeJSON(w, b)
 }
 
 // overshootBody is the body of /v1/overshoot.
@@ -136,7 +136,7 @@ func (s *Server) handleOvershoot(w http.ResponseWriter, _ *http.Request) {
 			b.Quotas = append(b.Quotas, o)
 		}
 	}
-	writeJSON(w, http.StatusOK, b)
+	writeJSON(w, b)
 }
 
 // handleHealth says that the process lives.

@@ -20,6 +20,16 @@ type Form struct {
 	Random func() float64
 }
 
+// The names of the fields, in the spelling that Go keeps them under: another one
+// would have to be made so each time.
+const (
+	policyField    = "Ratelimit-Policy"
+	field          = "Ratelimit"
+	limitField     = "X-Ratelimit-Limit"
+	remainingField = "X-Ratelimit-Remaining"
+	resetField     = "X-Ratelimit-Reset"
+)
+
 // maxInteger is the largest Integer of a structured field (RFC 9651, 3.3.1):
 // limits may be larger, and are then told as this.
 const maxInteger = 999_999_999_999_999
@@ -42,13 +52,13 @@ func (f *Form) Fields(h http.Header, domain string, d *limiter.Decision, all []l
 		policies = appendItem(policies, shortName(domain, s.Quota.ID), 'q', tokens, 'w', window)
 		limits = appendItem(limits, shortName(domain, s.Quota.ID), 'r', s.Remaining, 't', effectiveWindow(s))
 		if f.Legacy && s.Quota.ID == d.Quota {
-			h.Set("X-RateLimit-Limit", strconv.FormatInt(min(tokens, maxInteger), 10))
-			h.Set("X-RateLimit-Remaining", strconv.FormatInt(min(s.Remaining, maxInteger), 10))
-			h.Set("X-RateLimit-Reset", strconv.FormatInt(effectiveWindow(s), 10))
+			h[limitField] = []string{strconv.FormatInt(min(tokens, maxInteger), 10)}
+			h[remainingField] = []string{strconv.FormatInt(min(s.Remaining, maxInteger), 10)}
+			h[resetField] = []string{strconv.FormatInt(effectiveWindow(s), 10)}
 		}
 	}
-	h.Set("RateLimit-Policy", string(policies))
-	h.Set("RateLimit", string(limits))
+	values := [2]string{string(policies), string(limits)}
+	h[policyField], h[field] = values[:1:1], values[1:2:2]
 }
 
 // appendItem appends one item of a structured field: a string, which names the
