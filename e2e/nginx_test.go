@@ -98,7 +98,7 @@ func TestNginxAsksBeforeItServes(t *testing.T) {
 			require.NoError(t, err)
 			assert.Positive(t, after)
 			assert.Equal(t, "application/problem+json", h.Get("Content-Type"))
-			assert.Contains(t, body, "#quota-exceeded")
+			assert.Contains(t, body, `"status":429`)
 			denied++
 		default:
 			require.Failf(t, "neither served nor denied", "%d %s", code, body)

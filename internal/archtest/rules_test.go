@@ -29,7 +29,7 @@ var layers = []layer{
 	{dirs: []string{"reconcile"}},
 	{dirs: []string{"api", "web"}}, // generated messages and embedded files: they import nothing of the module
 	{dirs: []string{"limiter", "internal", "chaos"}, lateral: true},
-	{dirs: []string{"cmd"}},
+	{dirs: []string{"cmd", "examples"}},
 }
 
 // confined are the modules that only some places may import.
