@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/a1009580/leasehold/chaos/drill/scenario"
 )
 
 type rule struct {
@@ -55,6 +57,33 @@ func TestEveryAlertHasARunbookThatNamesIt(t *testing.T) {
 		require.Contains(t, read(t, page), "`"+r.Alert+"`", "%s does not name its alert", page)
 		require.Contains(t, index, "`"+r.Alert+"`", "the index does not name %s", r.Alert)
 	}
+}
+
+func TestEveryDrillHasARunbook(t *testing.T) {
+	index := read(t, "docs", "runbooks", "README.md")
+	all, err := scenario.Builtin()
+	require.NoError(t, err)
+	require.NotEmpty(t, all)
+	var names []string
+	for _, s := range all {
+		names = append(names, s.Name)
+	}
+	for _, s := range scenario.NotHere() {
+		names = append(names, s.Name)
+	}
+	row := regexp.MustCompile("(?m)^\\| (`[a-z-]+`(?:, `[a-z-]+`)*) \\| \\[[^]]+\\]\\(([^)#]+)\\) \\|$")
+	pages := map[string]string{}
+	for _, m := range row.FindAllStringSubmatch(index, -1) {
+		for _, name := range regexp.MustCompile("[a-z-]{3,}").FindAllString(m[1], -1) {
+			pages[name] = m[2]
+		}
+	}
+	for _, name := range names {
+		require.Contains(t, pages, name, "the index has no page for it")
+		require.Contains(t, read(t, "docs", "runbooks", pages[name]), "`"+name+"`", "%s does not name its drill", pages[name])
+		delete(pages, name)
+	}
+	require.Empty(t, pages, "the index names drills that are none")
 }
 
 // An alert on a metric that nobody exports never fires.
