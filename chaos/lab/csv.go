@@ -16,14 +16,14 @@ var traceHeader = []string{"time_ms", "region", "key", "cost"}
 // ReadTrace reads a trace of real traffic: CSV with the header
 // time_ms,region,key,cost, one request a line in the order of time. All keys are
 // taken together as one bucket, and regions are numbered in the order of their
-// names. A trace longer than longest is played faster, so that it lasts that long;
-// speed says how much faster.
+// names. Where nobody asks for longer than longestGap, so much of the time is left out;
+// cut is how much that is in all.
 //
 // Errors name the file and the line.
-func ReadTrace(name string, r io.Reader, longest time.Duration) (t Trace, speed float64, err error) {
+func ReadTrace(name string, r io.Reader) (t Trace, cut time.Duration, err error) {
 	in := csv.NewReader(r)
 	in.FieldsPerRecord, in.ReuseRecord = len(traceHeader), true
-	fail := func(err error) (Trace, float64, error) {
+	fail := func(err error) (Trace, time.Duration, error) {
 		line, _ := in.FieldPos(0)
 		return Trace{}, 0, fmt.Errorf("%s:%d: %w", name, line, err)
 	}
@@ -57,8 +57,8 @@ func ReadTrace(name string, r io.Reader, longest time.Duration) (t Trace, speed 
 	if len(t.Requests) == 0 {
 		return Trace{}, 0, fmt.Errorf("%s: no requests", name)
 	}
-	speed = t.fit(regions, longest)
-	return t, speed, nil
+	cut = t.fit(regions)
+	return t, cut, nil
 }
 
 // parseRow reads one request; its region is an index into regions.
@@ -82,21 +82,28 @@ func parseRow(row []string, regions *[]string) (Request, error) {
 	return Request{At: time.Duration(ms) * time.Millisecond, Region: i, Cost: cost}, nil
 }
 
-// fit numbers the regions by name, moves the requests behind Lead, and plays
-// them faster if they last longer than longest.
-func (t *Trace) fit(regions []string, longest time.Duration) (speed float64) {
+// longestGap is how long a trace may be silent: longer than leases and all that is
+// remembered of a bucket that nobody uses.
+const longestGap = 30 * time.Second
+
+// fit numbers the regions by name, moves the requests behind Lead, and shortens
+// the gaps. It returns how much time it left out.
+func (t *Trace) fit(regions []string) (cut time.Duration) {
 	sorted := slices.Sorted(slices.Values(regions))
 	t.K = len(sorted)
-	first := t.Requests[0].At
-	last := t.Requests[len(t.Requests)-1].At - first
-	speed = max(1, float64(last)/float64(longest))
+	last := t.Requests[0].At
+	at := Lead
 	for i := range t.Requests {
 		q := &t.Requests[i]
 		q.Region, _ = slices.BinarySearch(sorted, regions[q.Region])
-		q.At = Lead + time.Duration(float64(q.At-first)/speed)
+		gap := q.At - last
+		last = q.At
+		at += min(gap, longestGap)
+		cut += max(0, gap-longestGap)
+		q.At = at
 	}
-	t.End = t.Requests[len(t.Requests)-1].At + time.Second
-	return speed
+	t.End = at + time.Second
+	return cut
 }
 
 // limit is a limit that the trace just about reaches: its mean rate, with a

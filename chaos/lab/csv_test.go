@@ -10,21 +10,22 @@ import (
 )
 
 func TestReadTrace(t *testing.T) {
-	trace, speed, err := ReadTrace("x.csv", strings.NewReader("time_ms,region,key,cost\n500,us,a,1\n1500,ap,b,7\n1500,us,a,2\n"), time.Minute)
+	trace, cut, err := ReadTrace("x.csv", strings.NewReader("time_ms,region,key,cost\n500,us,a,1\n1500,ap,b,7\n1500,us,a,2\n"))
 	require.NoError(t, err)
-	assert.Equal(t, 1.0, speed)
+	assert.Zero(t, cut)
 	assert.Equal(t, Trace{K: 2, End: Lead + 2*time.Second, Requests: []Request{
 		{At: Lead, Region: 1, Cost: 1}, {At: Lead + time.Second, Region: 0, Cost: 7}, {At: Lead + time.Second, Region: 1, Cost: 2},
 	}}, trace)
 	assert.Equal(t, Limit{Rate: 5, Burst: 50}, trace.limit())
 }
 
-func TestALongTraceIsPlayedFaster(t *testing.T) {
-	trace, speed, err := ReadTrace("x.csv", strings.NewReader("time_ms,region,key,cost\n0,us,a,1\n7200000,us,b,1\n"), time.Hour)
+func TestSilenceOfATraceIsShortened(t *testing.T) {
+	trace, cut, err := ReadTrace("x.csv", strings.NewReader("time_ms,region,key,cost\n0,us,a,1\n7200000,us,b,1\n7201000,us,b,1\n"))
 	require.NoError(t, err)
-	assert.Equal(t, 2.0, speed)
-	assert.Equal(t, Lead+time.Hour, trace.Requests[1].At)
-	assert.Contains(t, FromTrace("dir/x.csv", trace, speed).Name, "trace x.csv, k=1, 100 ms, 2 times as fast")
+	assert.Equal(t, 2*time.Hour-30*time.Second, cut)
+	assert.Equal(t, Lead+30*time.Second, trace.Requests[1].At)
+	assert.Equal(t, Lead+31*time.Second, trace.Requests[2].At)
+	assert.Equal(t, "trace x.csv, k=1, 100 ms, without 1h59m30s of silence", FromTrace("dir/x.csv", trace, cut).Name)
 }
 
 func TestReadTraceNamesThePlaceOfAMistake(t *testing.T) {
@@ -44,7 +45,7 @@ func TestReadTraceNamesThePlaceOfAMistake(t *testing.T) {
 		"time_ms,region,key,cost\n9223372036854775807,us,a,1\n": "x.csv:2: time_ms is \"9223372036854775807\"",
 		"time_ms,region,key,cost\n1,us,\"a,1\n":                 "x.csv",
 	} {
-		_, _, err := ReadTrace("x.csv", strings.NewReader(text), time.Hour)
+		_, _, err := ReadTrace("x.csv", strings.NewReader(text))
 		require.Error(t, err, "%q", text)
 		assert.ErrorContains(t, err, want)
 	}

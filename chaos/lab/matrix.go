@@ -98,11 +98,11 @@ func (p *spec) scenario(length time.Duration) Scenario {
 }
 
 // FromTrace makes a scenario of a trace of real traffic: its mean rate as the
-// limit, at a round trip of 100 ms. Speed is how much faster it is played.
-func FromTrace(path string, t Trace, speed float64) Scenario {
+// limit, at a round trip of 100 ms. Cut is how much silence was left out of it.
+func FromTrace(path string, t Trace, cut time.Duration) Scenario {
 	name := fmt.Sprintf("trace %s, k=%d, 100 ms", filepath.Base(path), t.K)
-	if speed > 1 {
-		name += fmt.Sprintf(", %.0f times as fast", speed)
+	if cut > 0 {
+		name += fmt.Sprintf(", without %v of silence", cut.Round(time.Second))
 	}
 	return Scenario{
 		Name: name, K: t.K, Limit: t.limit(), Net: Net{RoundTrip: 100 * ms},

@@ -165,12 +165,17 @@ func (s *ours) pool() (level, taken int64) {
 	if s.ledger == nil {
 		return 0, 0
 	}
-	v, ok := s.ledger.View(lease.BucketID{Quota: quotaName, Key: keyName})
-	if !ok {
-		return max(s.w.Limit.Burst, s.terms.Tokens*b2i(s.terms.Windowed)), 0 // nobody asked yet
-	}
 	_, quotas := s.ledger.Snapshot()
-	return v.Pool + v.Pending + v.Chunk, quotas[0].Granted
+	v, ok := s.ledger.View(lease.BucketID{Quota: quotaName, Key: keyName})
+	switch {
+	case ok:
+		level = v.Pool + v.Pending + v.Chunk
+	case s.terms.Windowed:
+		level = s.terms.Tokens // nobody asked yet
+	default:
+		level = s.terms.Burst // nobody asked yet, or for so long that it is full
+	}
+	return level, quotas[0].Granted
 }
 
 // held is what the holder could admit from its lease.
@@ -183,13 +188,6 @@ func (s *ours) held(i int) int64 {
 		return 0
 	}
 	return v.Available
-}
-
-func b2i(b bool) int64 {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // shelf is a store that obeys.

@@ -12,13 +12,9 @@ import (
 	"path/filepath"
 	"runtime"
 	"syscall"
-	"time"
 
 	"github.com/a1009580/leasehold/chaos/lab"
 )
-
-// longest is how long a trace of real traffic may last before it is played faster.
-const longest = 10 * time.Minute
 
 func main() {
 	var (
@@ -84,14 +80,14 @@ func readTraces(dir string) (list []lab.Scenario, err error) {
 		if err != nil {
 			return nil, err
 		}
-		t, speed, err := lab.ReadTrace(path, f, longest)
+		t, cut, err := lab.ReadTrace(path, f)
 		if err := f.Close(); err != nil {
 			return nil, err
 		}
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, lab.FromTrace(path, t, speed))
+		list = append(list, lab.FromTrace(path, t, cut))
 	}
 	return list, nil
 }
