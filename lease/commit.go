@@ -75,13 +75,13 @@ func (l *Ledger) record(b *book) record {
 	if mutated("an inherited chunk forgotten") {
 		r.Inherits = 0
 	}
+	places := make(map[HolderID]int, len(b.bounds)+len(b.accounts))
 	add := func(h HolderID, tokens int64) {
-		for i := range r.Holders {
-			if r.Holders[i].Holder == h {
-				r.Holders[i].Tokens += tokens
-				return
-			}
+		if i, ok := places[h]; ok {
+			r.Holders[i].Tokens += tokens
+			return
 		}
+		places[h] = len(r.Holders)
 		r.Holders = append(r.Holders, bound{Holder: h, Tokens: tokens})
 	}
 	for _, o := range b.bounds {

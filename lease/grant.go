@@ -11,9 +11,10 @@ func (l *Ledger) serve(now Moment, b *book) {
 	}
 	before := b.stock()
 	targets := l.allocate(now, b)
+	cut := b.held() > b.quota.capacity // the limit was cut below what is leased
 	var unmet int64
 	for i := range b.accounts {
-		unmet += l.serveAccount(now, b, &b.accounts[i], targets[i])
+		unmet += l.serveAccount(now, b, &b.accounts[i], targets[i], cut)
 	}
 	if l.short(targets) > 0 {
 		l.recallFloors(now, b)
@@ -58,8 +59,9 @@ func (l *Ledger) allocate(now Moment, b *book) []Target {
 }
 
 // serveAccount grants, renews and recalls in one account. It returns how much
-// of what the account should have is still to come.
-func (l *Ledger) serveAccount(now Moment, b *book, a *account, t Target) (unmet int64) {
+// of what the account should have is still to come. Cut says that the limit was cut
+// below what is leased: then nothing is renewed.
+func (l *Ledger) serveAccount(now Moment, b *book, a *account, t Target, cut bool) (unmet int64) {
 	s := l.sessions[a.session]
 	if s == nil || !s.ready || !a.reported {
 		return 0
@@ -81,8 +83,8 @@ func (l *Ledger) serveAccount(now Moment, b *book, a *account, t Target) (unmet 
 	// How long until what is needed could be there, the holder is told once.
 	short := a.ask.Need > a.outstanding()+want
 	warn := short && !a.warned
-	if b.held() > b.quota.capacity {
-		renew, again, warn = false, false, false // the limit was cut below what is leased
+	if cut {
+		renew, again, warn = false, false, false
 	}
 	a.warned = short && (a.warned || warn)
 	if grant > 0 || renew || again || warn || a.untold {
