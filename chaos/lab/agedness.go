@@ -1,6 +1,10 @@
 package lab
 
-import "time"
+import (
+	"time"
+
+	"github.com/a1009580/leasehold/bucket"
+)
 
 // sampling is how often it is noted where tokens are.
 const sampling = 5 * time.Millisecond
@@ -13,7 +17,10 @@ type agedness struct {
 	n       int      // samples ever taken
 	spent   []int64  // by region
 	lastAsk []time.Duration
-	exposed float64 // sum over the samples of what regions held
+	// What an ideal bucket had left after the admissions and false, or stranded,
+	// denials.
+	untrue, stranded bucket.TokenBucket
+	exposed          float64 // sum over the samples of what regions held
 }
 
 // sample is where tokens were at a moment, and what each region had spent by then.
@@ -36,11 +43,17 @@ type sample struct {
 //
 // A denial is false if what lay so long in the pool and in idle regions, which
 // asked for nothing meanwhile, covers its cost. It is stranded if what lay so long
-// anywhere does: also in regions that ask, and keep some for what comes next.
+// anywhere does: also in regions that ask, and keep some for what comes next. But
+// one token can make only one denial false: also an ideal bucket that is charged
+// with all that was admitted, and with all earlier false denials, has to have the
+// cost. So no more can be denied falsely than a system admits less than the ideal.
 const Agedness = "denied although its tokens lay unused in the pool or in idle regions for longer than a round trip"
 
 func newAgedness(w *world) agedness {
-	a := agedness{w: w, spent: make([]int64, w.K), lastAsk: make([]time.Duration, w.K)}
+	a := agedness{
+		w: w, spent: make([]int64, w.K), lastAsk: make([]time.Duration, w.K),
+		untrue: w.Limit.bucket(), stranded: w.Limit.bucket(),
+	}
 	a.samples = make([]sample, int(w.Net.longest()/sampling)+3)
 	for i := range a.samples {
 		a.samples[i].held, a.samples[i].spent = make([]int64, w.K), make([]int64, w.K)
@@ -85,7 +98,16 @@ func (a *agedness) existed(q *Request) (untrue, stranded bool) {
 			busy += left
 		}
 	}
-	return idle >= q.Cost, idle+busy >= q.Cost
+	untrue = idle >= q.Cost && a.untrue.Take(a.w.now, q.Cost).OK
+	stranded = idle+busy >= q.Cost && a.stranded.Take(a.w.now, q.Cost).OK
+	return untrue, stranded
+}
+
+// admitted notes what a region spent.
+func (a *agedness) admitted(q *Request) {
+	a.spent[q.Region] += q.Cost
+	a.untrue.Debit(a.w.now, q.Cost)
+	a.stranded.Debit(a.w.now, q.Cost)
 }
 
 // asked notes that a region asks.

@@ -74,6 +74,28 @@ func TestADenialIsFalseWhenTokensLayIdleForARoundTrip(t *testing.T) {
 	}
 }
 
+// Five tokens that lie idle deny five requests falsely, and not a thousand; with
+// what the bucket gains meanwhile.
+func TestATokenMakesOneDenialFalse(t *testing.T) {
+	w, p := puppetry(t)
+	p.lies = 100 // more than there can be
+	w.run(500 * ms)
+	for range 1000 {
+		p.ask(&Request{At: w.now, Region: 0, Cost: 1})
+	}
+	w.run(1500 * ms)
+	for range 1000 {
+		p.ask(&Request{At: w.now, Region: 0, Cost: 1})
+	}
+	untrue := 0
+	for _, d := range w.denials {
+		if d.untrue {
+			untrue++
+		}
+	}
+	assert.Equal(t, 10+10, untrue, "the burst, and a second of the rate")
+}
+
 func TestSpentTokensOfARegionAreTheOldest(t *testing.T) {
 	w, p := puppetry(t)
 	p.has[1], p.admit = 5, true

@@ -143,7 +143,7 @@ func (w *world) carry(way time.Duration, bytes int, do func()) {
 // admit answers a request: its tokens are spent now.
 func (w *world) admit(q *Request) {
 	w.log = append(w.log, admission{w.now, q.Region, q.Cost})
-	w.aged.spent[q.Region] += q.Cost
+	w.aged.admitted(q)
 	w.answered(q)
 }
 
