@@ -78,6 +78,9 @@ func (l *Ledger) serveAccount(now Moment, b *book, a *account, t Target, cut boo
 	if need := a.ask.Need - a.outstanding(); need > 0 && grant < need && grant < want {
 		grant = 0 // a large cost is granted whole
 	}
+	if l.crumb(now, a, grant) {
+		grant = 0
+	}
 	renew := a.outstanding() > 0 && a.echo > a.toldEcho && now.Mono-a.toldAt >= b.quota.terms.TTL/4
 	again := a.behind && now.Mono-a.toldAt >= retell // it may have been lost
 	// How long until what is needed could be there, the holder is told once.
@@ -104,7 +107,16 @@ func (l *Ledger) serveAccount(now Moment, b *book, a *account, t Target, cut boo
 	return want - grant
 }
 
+// crumb says that a grant can wait for more to come with it: it leaves the account
+// short of what its holder asked for, and the holder was told something just now.
+// A bucket in demand everywhere would else be granted token by token.
+func (l *Ledger) crumb(now Moment, a *account, grant int64) bool {
+	return grant > 0 && !a.untold && a.outstanding()+grant < a.ask.Want && now.Mono-a.toldAt < crumbPause
+}
+
 const (
+	// crumbPause is the least time between two grants that leave an account short.
+	crumbPause = 50 * time.Millisecond
 	// recallPause is how long a recall may take before it is sent again.
 	recallPause = 500 * time.Millisecond
 	// retell is how long a grant may be on its way before it is sent again to
