@@ -18,7 +18,7 @@ type Cell struct {
 	quota *holding
 
 	lease atomic.Pointer[lease]
-	// low is the balance below which the holder asks for more at once; -1
+	// low is the balance below which the holder reports at once; -1
 	// while it has asked.
 	low atomic.Int64
 	// refused sums up the tokens that were refused, and need is the largest

@@ -15,6 +15,7 @@ import (
 func twoQuotas(t *testing.T) (r *rig, cells []*lease.Cell) {
 	wide, narrow := perMinute(6000, 1000), perMinute(60, 10)
 	wide.Quota, narrow.Quota = "api/wide", "api/narrow"
+	wide.Size, narrow.Size = 1, 1 // nothing is lent beyond what is asked for
 	r = newRig(t, wide, narrow)
 	r.plan = exactly
 	h := r.join("us")

@@ -36,7 +36,10 @@ func (q *quota) open(window int64) bool {
 func (l *Ledger) allocate(now Moment, b *book) []Target {
 	s := &l.situation
 	// What is being set aside can be granted as soon as that is durable.
-	*s = Situation{Free: b.free() + b.pending + b.chunk, Limit: b.quota.capacity, Turn: b.turn, Asks: s.Asks[:0]}
+	*s = Situation{
+		Free: b.free() + b.pending + b.chunk, Limit: b.quota.capacity,
+		Lend: b.quota.terms.lends(), Turn: b.turn, Asks: s.Asks[:0],
+	}
 	b.turn++
 	for i := range b.accounts {
 		a := &b.accounts[i]
@@ -108,14 +111,16 @@ func (l *Ledger) serveAccount(now Moment, b *book, a *account, t Target, cut boo
 }
 
 // crumb says that a grant can wait for more to come with it: it leaves the account
-// short of what its holder asked for, and the holder was told something just now.
-// A bucket in demand everywhere would else be granted token by token.
+// short of what its holder asked for, and something was granted just now that is
+// not yet spent. A bucket in demand everywhere would else be granted token by token.
 func (l *Ledger) crumb(now Moment, a *account, grant int64) bool {
-	return grant > 0 && !a.untold && a.outstanding()+grant < a.ask.Want && now.Mono-a.toldAt < crumbPause
+	held := a.outstanding()
+	return grant > 0 && held > 0 && held+grant < a.ask.Want && now.Mono-a.toldAt < crumbPause
 }
 
 const (
-	// crumbPause is the least time between two grants that leave an account short.
+	// crumbPause is the least time between two grants that leave an account short
+	// as long as it has something.
 	crumbPause = 50 * time.Millisecond
 	// recallPause is how long a recall may take before it is sent again.
 	recallPause = 500 * time.Millisecond

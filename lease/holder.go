@@ -40,6 +40,7 @@ type Usage struct {
 	TTL        time.Duration
 	Limit      int64 // the most that the bucket may hold
 	Size       int64 // Terms.Size
+	Lend       bool  // the holder may be given more than it asks for
 }
 
 // Plan is what a holder asks for.
@@ -47,7 +48,7 @@ type Plan struct {
 	Ask Ask
 	// Keep is how much of its unspent tokens it keeps: the rest is returned.
 	Keep int64
-	// Low is the balance below which it asks again at once.
+	// Low is the balance below which it reports at once.
 	Low int64
 }
 

@@ -115,6 +115,8 @@ type Situation struct {
 	// bucket may hold.
 	Free  int64
 	Limit int64
+	// Lend says that holders may be given more than they ask for.
+	Lend bool
 	// Turn grows with every look at the bucket, so that what rounding leaves
 	// can go to each in turn.
 	Turn uint64

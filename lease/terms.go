@@ -95,6 +95,11 @@ func (t *Terms) capacity(floorBursts int64) int64 {
 	return max(0, t.Burst-floorBursts)
 }
 
+// lends says whether holders may be given more than they ask for: not of a window
+// quota, of which a crash loses what a holder has until the window ends, and not
+// where the policy fixes the size of leases.
+func (t *Terms) lends() bool { return !t.Windowed && t.Size == 0 }
+
 // lead returns how much is set aside ahead of being granted: about one second
 // of rate, at most an eighth of the burst (law 2).
 func (t *Terms) lead() int64 {

@@ -115,6 +115,9 @@ func (h *Holder) visit(now time.Duration, c *Cell, live bool, batch *ReportBatch
 	}
 	out := Report{Bucket: c.id, Ask: p.Ask}
 	news := c.handBack(now, u.Admitted+u.Refused > 0, &out)
+	if out.Ask.Want == 0 && out.Ask.Need == 0 {
+		c.low.Store(p.Low) // as the holder has just looked
+	}
 	h.say(now, c, l, t, out, idle, news, batch)
 }
 
@@ -127,7 +130,7 @@ func (h *Holder) usage(now time.Duration, c *Cell, t *Terms) Usage {
 	}
 	u := Usage{
 		Elapsed: now - r.at, Last: r.ask, RoundTrip: h.roundTrip, Interval: h.interval,
-		TTL: t.TTL, Limit: c.quota.most(), Size: t.Size,
+		TTL: t.TTL, Limit: c.quota.most(), Size: t.Size, Lend: t.lends(),
 	}
 	if l := c.lease.Load(); l != nil {
 		spent := l.spent.Load()

@@ -5,7 +5,8 @@ import "github.com/a1009580/leasehold/lease"
 // Allocate is a lease.Allocator. It divides what is free and what is held
 // among those who ask: a cost that had to be refused is collected first, the
 // rest goes in weighted max-min shares of what each wants. It recalls from who
-// has more than its share only while another goes short.
+// has more than its share only while another goes short; while nobody does, it lends
+// what is left.
 func Allocate(s *lease.Situation, targets []lease.Target) {
 	if len(s.Asks) == 0 {
 		return
@@ -23,9 +24,12 @@ func Allocate(s *lease.Situation, targets []lease.Target) {
 		targets[i].Hold = a.Outstanding
 	}
 	shares := bounded(s, nodes, wishes, total)
-	free = collect(s, shares, targets, free)
-	short := fill(s, shares, targets, free)
+	short := fill(s, shares, targets, collect(s, shares, targets, free))
 	if short == 0 {
+		for i := range targets {
+			free -= max(0, targets[i].Hold-s.Asks[i].Outstanding)
+		}
+		lend(s, nodes, targets, free)
 		return
 	}
 	for i, a := range s.Asks {

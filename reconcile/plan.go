@@ -11,11 +11,13 @@ import (
 const (
 	// A burst is believed within a report, an idle bucket is forgotten within
 	// a few: time constants of the average of demand, up and down.
-	rise = 200 * time.Millisecond
-	fall = time.Second
+	rise = 50 * time.Millisecond
+	fall = 500 * time.Millisecond
 	// minHorizon is the least time that a lease should last at the measured
 	// demand.
 	minHorizon = time.Second
+	// burst is how many of the largest requests between two reports are no burst.
+	burst = 16
 	// milli is the unit of demand: thousandths of a token a second.
 	milli = 1000
 )
@@ -41,13 +43,19 @@ func Plan(u *lease.Usage) lease.Plan {
 	}
 	size = min(size, u.Limit)
 	low := min(over(demand, delay)+reserve, size)
-	p := lease.Plan{Ask: lease.Ask{Demand: demand}, Keep: size + size/2 + 1, Low: low}
+	p := lease.Plan{Ask: lease.Ask{Demand: demand}, Keep: size + size/2 + 1}
+	if u.Lend {
+		p.Keep = max(p.Keep, size+u.Limit/lent)
+	}
 	if u.MaxRefused > u.Unspent && u.MaxRefused <= u.Limit {
 		p.Ask.Need = u.MaxRefused
 	}
 	if u.Unspent <= low || p.Ask.Need > 0 {
 		p.Ask.Want = size
 	}
+	// A quarter gone before the next report is a burst, if it is more than a few
+	// requests: it is told at once.
+	p.Low = max(low, u.Unspent-max(u.Unspent/4, burst*u.Largest))
 	return p
 }
 

@@ -65,7 +65,7 @@ func Matrix(short bool) []Scenario {
 	var list []Scenario
 	if !short {
 		for i := range matrix {
-			list = append(list, matrix[i].scenario(2 * time.Minute))
+			list = append(list, matrix[i].scenario(2*time.Minute))
 		}
 		return list
 	}

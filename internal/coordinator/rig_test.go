@@ -37,6 +37,7 @@ quotas:
   - name: q
     match: {key: "*"}
     limit: {tokens: 1000, per: 1s, burst: 1000}
+    lease: {size: 10} # a holder is granted what it asks for, and lent nothing more
     partition: {mode: fail_closed}
     regions: {us: {}, eu: {}}
 `
