@@ -60,7 +60,7 @@ var (
 // same words, it will be an error again. Surfaces answer it with HTTP 400 and
 // INVALID_ARGUMENT, and never let such a request pass.
 func BadRequest(err error) bool {
-	for _, own := range []error{ErrNegativeCost, ErrTooManyQuotas, ErrDuplicateEntry, ErrTooManyEntries, ErrKeyTooLong} {
+	for _, own := range []error{ErrNegativeCost, ErrTooManyQuotas, ErrDuplicateEntry, ErrTooManyEntries, ErrKeyTooLong, ErrTooManyParts, ErrHasRules} {
 		if errors.Is(err, own) {
 			return true
 		}

@@ -83,6 +83,7 @@ func plainValues(s *Set) []Domain {
 			c := *q
 			c.Line, c.Column = 0, 0
 			c.windows = bucket.Windows{} // compares zones by pointer
+			c.rule = nil                 // leads back to the quota
 			plain.Quotas = append(plain.Quotas, &c)
 		}
 		all = append(all, plain)

@@ -68,7 +68,8 @@ type Quota struct {
 	Line, Column int
 
 	windows bucket.Windows
-	order   int // position among the domain's quotas
+	order   int   // position among the domain's quotas
+	rule    *Rule // whose quota this is, in a domain with rules
 }
 
 // Region is a listed region of a quota.
@@ -97,6 +98,15 @@ func (s *Set) Fingerprint() [32]byte { return sha256.Sum256(s.canonical) }
 
 // Equal reports whether the two sets mean the same.
 func (s *Set) Equal(t *Set) bool { return bytes.Equal(s.canonical, t.canonical) }
+
+// HasRules says that every domain is written with descriptors instead of quotas, as those of
+// envoyproxy/ratelimit are.
+func (s *Set) HasRules() bool {
+	return !slices.ContainsFunc(s.Domains, func(d *Domain) bool { return d.rules == nil })
+}
+
+// Rule returns the rule whose quota this is, nil in a domain with quotas.
+func (q *Quota) Rule() *Rule { return q.rule }
 
 // Region returns the listed region of this name.
 func (q *Quota) Region(name string) (Region, bool) {

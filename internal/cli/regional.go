@@ -20,7 +20,7 @@ const (
 // NewRegional returns the command that runs a regional limiter.
 func NewRegional() *cobra.Command {
 	o := regional.Options{}
-	var grpc, http string
+	var at addresses
 	var logs LogFlags
 	cmd := &cobra.Command{
 		Use:   "regional",
@@ -55,15 +55,12 @@ the environment, then the file.`,
 			defer heedHangups(func() {
 				o.Logger.Info("SIGHUP: there is nothing to read again; a region takes its policy from the coordinator")
 			})()
-			if o.GRPC, err = Listen(ctx, "listen", grpc); err != nil {
+			if err := at.listen(ctx, &o); err != nil {
 				return err
-			}
-			if o.HTTP, err = Listen(ctx, "http", http); err != nil {
-				return errors.Join(err, o.GRPC.Close())
 			}
 			s, err := regional.New(o)
 			if err != nil {
-				err = errors.Join(err, o.GRPC.Close(), o.HTTP.Close())
+				err = errors.Join(err, closeAll(&o))
 				if errors.Is(err, limiter.ErrOptions) {
 					return WithCode(Usage, err)
 				}
@@ -81,8 +78,12 @@ the environment, then the file.`,
 	f.StringVar(&o.Limiter.Cluster, "cluster", "", "`name` of the only cluster to believe (default: the first that answers)")
 	f.StringVar(&o.Limiter.DataDir, "data-dir", "", "`directory` that keeps the policy over restarts, made if need be")
 	f.DurationVar(&o.Limiter.ColdWait, "cold-wait", time.Second, "`time` that a request of an unknown key waits for its first lease; below 0 it does not")
-	f.StringVar(&grpc, "listen", regionalGRPC, "`address` of gRPC")
-	f.StringVar(&http, "http", regionalHTTP, "`address` of HTTP")
+	f.StringVar(&at.grpc, "listen", regionalGRPC, "`address` of gRPC")
+	f.StringVar(&at.http, "http", regionalHTTP, "`address` of HTTP")
+	f.StringVar(&at.proxies, "envoy-listen", "", "second `address` of gRPC, such as 0.0.0.0:8081, where Envoy looks for a rate-limit service (default: none)")
+	f.StringVar(&at.socket, "envoy-socket", "", "`path` of a unix socket for gRPC; one that a process left behind is replaced (default: none)")
+	f.Var(&o.EnvoyHeaders, "envoy-headers", "`when` answers to Envoy carry RateLimit fields for the client: denied, always or never")
+	f.Var(&o.EnvoyMetadata, "envoy-metadata", "`when` answers to Envoy carry dynamic metadata for other filters: denied, always or never")
 	f.BoolVar(&o.LegacyHeaders, "legacy-headers", false, "answer over HTTP with X-RateLimit-Limit, -Remaining and -Reset too, for clients that know no other")
 	f.DurationVar(&o.DrainDelay, "drain-delay", 500*time.Millisecond, "`time` between turning unready and refusing requests, so that load balancers notice")
 	f.DurationVar(&o.DrainTimeout, "drain-timeout", 5*time.Second, "`time` that requests in flight, and then the goodbye to the coordinator, may take")

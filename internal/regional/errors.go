@@ -22,6 +22,8 @@ func codesOf(err error) (codes.Code, int) {
 		return codes.NotFound, http.StatusNotFound
 	case limiter.BadRequest(err):
 		return codes.InvalidArgument, http.StatusBadRequest
+	case errors.Is(err, limiter.ErrNoCeiling), errors.Is(err, limiter.ErrCapTooLow):
+		return codes.FailedPrecondition, http.StatusBadRequest
 	case errors.Is(err, context.Canceled):
 		return codes.Canceled, respond.StatusClientGone
 	case errors.Is(err, context.DeadlineExceeded):

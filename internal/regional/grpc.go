@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	pb "github.com/a1009580/leasehold/api/leasehold/v1"
+	"github.com/a1009580/leasehold/internal/envoy"
 	"github.com/a1009580/leasehold/limiter"
 )
 
@@ -31,14 +32,20 @@ func (s *Server) newGRPC() *grpc.Server {
 	g := grpc.NewServer(grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}))
 	pb.RegisterLimiterServer(g, &service{s: s})
 	grpc_health_v1.RegisterHealthServer(g, s.health)
+	s.envoy.Register(g)
 	reflection.Register(g)
 	s.setServing(grpc_health_v1.HealthCheckResponse_NOT_SERVING)
 	return g
 }
 
+// envoyHealth is the service whose health envoyproxy/ratelimit tells, and that its
+// users' probes ask for.
+const envoyHealth = "ratelimit"
+
 func (s *Server) setServing(is grpc_health_v1.HealthCheckResponse_ServingStatus) {
-	s.health.SetServingStatus("", is)
-	s.health.SetServingStatus(pb.Limiter_ServiceDesc.ServiceName, is)
+	for _, name := range []string{"", pb.Limiter_ServiceDesc.ServiceName, envoy.Name, envoyHealth} {
+		s.health.SetServingStatus(name, is)
+	}
 }
 
 // watch turns the health to serving as soon as requests can be decided.

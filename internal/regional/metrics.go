@@ -14,6 +14,7 @@ type metrics struct {
 	grpc     prometheus.Observer
 	http     prometheus.Observer
 	batch    prometheus.Observer
+	envoy    prometheus.Observer
 }
 
 func newMetrics(r prometheus.Registerer) (*metrics, error) {
@@ -30,5 +31,6 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 		}
 	}
 	m.grpc, m.http, m.batch = m.duration.WithLabelValues("grpc"), m.duration.WithLabelValues("http"), m.duration.WithLabelValues("grpc_batch")
+	m.envoy = m.duration.WithLabelValues("envoy")
 	return m, nil
 }

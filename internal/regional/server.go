@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc/health"
 
 	"github.com/a1009580/leasehold/internal/clock"
+	"github.com/a1009580/leasehold/internal/envoy"
 	"github.com/a1009580/leasehold/internal/respond"
 	"github.com/a1009580/leasehold/limiter"
 )
@@ -30,6 +31,9 @@ type Options struct {
 	Limiter limiter.Options
 	// GRPC and HTTP are where the server listens. The server closes them.
 	GRPC, HTTP net.Listener
+	// Proxies are further places where gRPC listens, such as a unix socket. The
+	// server closes them.
+	Proxies []net.Listener
 	// DrainDelay is how long the server goes on serving after it said that it is
 	// not ready, so that load balancers notice.
 	DrainDelay time.Duration
@@ -45,6 +49,9 @@ type Options struct {
 	// LegacyHeaders adds X-RateLimit-Limit, -Remaining and -Reset to the answers
 	// over HTTP.
 	LegacyHeaders bool
+	// EnvoyHeaders and EnvoyMetadata say when answers to Envoy carry header fields
+	// for the client and metadata for other filters.
+	EnvoyHeaders, EnvoyMetadata envoy.When
 }
 
 const defaultDrainTimeout = 5 * time.Second
@@ -60,6 +67,7 @@ type Server struct {
 	health   *health.Server
 	metrics  *metrics
 	form     respond.Form
+	envoy    *envoy.Service
 	began    time.Time
 	draining atomic.Bool
 }
@@ -86,6 +94,10 @@ func New(o Options) (*Server, error) {
 	if s.limiter, err = limiter.New(o.Limiter); err != nil {
 		return nil, err
 	}
+	s.envoy = envoy.New(envoy.Options{
+		Limiter: s.limiter, Status: grpcError, Form: &s.form, Wall: s.clock.Wall, Headers: o.EnvoyHeaders, Metadata: o.EnvoyMetadata,
+		Observe: func(d time.Duration) { s.metrics.envoy.Observe(d.Seconds()) },
+	})
 	s.grpc = s.newGRPC()
 	s.http = s.newHTTP()
 	return s, nil
@@ -121,12 +133,14 @@ func (s *Server) Limiter() *limiter.Limiter { return s.limiter }
 // says so, and the leases run out by themselves.
 func (s *Server) Run(ctx context.Context) error {
 	var serving sync.WaitGroup
-	failed := make(chan error, 2)
-	serving.Go(func() {
-		if err := s.grpc.Serve(s.opts.GRPC); err != nil {
-			failed <- fmt.Errorf("regional: gRPC: %w", err)
-		}
-	})
+	failed := make(chan error, 2+len(s.opts.Proxies))
+	for _, l := range append([]net.Listener{s.opts.GRPC}, s.opts.Proxies...) {
+		serving.Go(func() {
+			if err := s.grpc.Serve(l); err != nil {
+				failed <- fmt.Errorf("regional: gRPC: %w", err)
+			}
+		})
+	}
 	serving.Go(func() {
 		if err := s.http.Serve(s.opts.HTTP); !errors.Is(err, http.ErrServerClosed) {
 			failed <- fmt.Errorf("regional: HTTP: %w", err)

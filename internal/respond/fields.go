@@ -97,11 +97,11 @@ func wholeSeconds(d time.Duration) int64 {
 	return n
 }
 
-// retryAfter is the whole seconds of a Retry-After: at least one, never before
+// RetryAfter is the whole seconds of a Retry-After: at least one, never before
 // the truth, and later by up to a tenth, or by up to one where that is less, so
 // that clients which were denied together do not come back together. Who waits
 // for no more than a second is spread by the rounding up.
-func (f *Form) retryAfter(d time.Duration) int64 {
+func (f *Form) RetryAfter(d time.Duration) int64 {
 	n := wholeSeconds(d)
 	if n <= 1 {
 		return 1

@@ -57,7 +57,7 @@ func (f *Form) Deny(w http.ResponseWriter, status int, domain string, d *limiter
 	}
 	if d.RetryAfter > 0 {
 		p.RetryAfter = Seconds(d.RetryAfter)
-		w.Header().Set("Retry-After", strconv.FormatInt(f.retryAfter(d.RetryAfter), 10))
+		w.Header().Set("Retry-After", strconv.FormatInt(f.RetryAfter(d.RetryAfter), 10))
 	}
 	p.write(w)
 }

@@ -142,7 +142,7 @@ func TestHDR09_RetryAfterIsSpreadUpward(t *testing.T) {
 		{10000 * time.Second, 0.999999, 11000, 11000},
 	} {
 		f := Form{Random: func() float64 { return c.random }}
-		got := f.retryAfter(c.exact)
+		got := f.RetryAfter(c.exact)
 		assert.GreaterOrEqual(t, got, c.least, c.exact)
 		assert.LessOrEqual(t, got, c.most, c.exact)
 		assert.GreaterOrEqual(t, time.Duration(got)*time.Second, c.exact, "never before the truth")
@@ -157,7 +157,7 @@ func TestHDR09_TheHerdComesBackSpreadOut(t *testing.T) {
 		random, arrivals := rand.New(rand.NewPCG(1, 2)), map[time.Duration]int{}
 		for range 1000 {
 			denied := time.Duration(random.Int64N(int64(window)))
-			back := denied + time.Duration(f.retryAfter(window-denied))*time.Second
+			back := denied + time.Duration(f.RetryAfter(window-denied))*time.Second
 			require.GreaterOrEqual(t, back, window)
 			slot := back / (100 * time.Millisecond)
 			arrivals[slot]++
