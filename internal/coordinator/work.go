@@ -65,10 +65,11 @@ func (t *term) callTimeout() time.Duration { return t.leadership.TTL() * 3 / 4 }
 // scan gives the ledger all stored buckets, page by page.
 func (t *term) scan() {
 	pause := newPause()
+	limit := scanPage
 	for after := ""; ; {
 		ctx, cancel := context.WithTimeout(t.ctx, t.callTimeout())
 		began := time.Now()
-		page, _, err := t.opts.Backing.Store.Scan(ctx, lease.BucketPrefix, after, scanPage)
+		page, _, err := t.opts.Backing.Store.Scan(ctx, lease.BucketPrefix, after, limit)
 		cancel()
 		t.metrics.call("scan", began, err)
 		if t.ctx.Err() != nil {
@@ -79,13 +80,32 @@ func (t *term) scan() {
 			continue
 		}
 		pause.Reset()
-		last := len(page) < scanPage
+		last := len(page) < limit
 		t.post(func(now lease.Moment) { t.ledger.Scanned(now, page, last) })
 		if last {
 			return
 		}
 		after = page[len(page)-1].Key
+		limit = nextPage(page)
 	}
+}
+
+const (
+	// pageBytes and mostPage bound a page: what a store sends at once, and what
+	// the ledger takes in without anybody waiting noticeably.
+	pageBytes = 1 << 20
+	mostPage  = 8000
+)
+
+// nextPage is how many entries to read after a page, as far as its own tell how
+// long they are. A store pays for each page as for all that is left: etcd counts
+// it, which takes half a second when a million are. So pages are few and large.
+func nextPage(page []lease.Entry) int {
+	bytes := 0
+	for i := range page {
+		bytes += len(page[i].Key) + len(page[i].Value)
+	}
+	return max(scanPage, min(mostPage, pageBytes*len(page)/max(1, bytes)))
 }
 
 // commitMore starts what may be on its way at once: while the store takes
