@@ -49,7 +49,7 @@ func shown(f *Figure, v float64) string {
 	switch {
 	case len(f.Row.Over) > 0 || unit == "ratio":
 		return number(v)
-	case strings.HasSuffix(unit, "sec/op") || unit == "sec":
+	case strings.HasSuffix(unit, "sec/op") || strings.HasSuffix(unit, "-sec"):
 		return duration(v)
 	default:
 		return number(v) + " " + unit

@@ -16,15 +16,15 @@ const CPU = "cpu-sec/op"
 // as well it still is, when a clock on the wall counts the others in.
 func CPUTime(b *testing.B) (report func()) {
 	b.Helper()
-	before := cpuTime(b)
+	before := CPUUsed(b)
 	return func() {
-		used := cpuTime(b) - before
+		used := CPUUsed(b) - before
 		b.ReportMetric(float64(used)/float64(b.N)/float64(runtime.GOMAXPROCS(0)), "cpu-ns/op")
 	}
 }
 
-// cpuTime is what this process used of all processors.
-func cpuTime(b *testing.B) time.Duration {
+// CPUUsed is what this process used of all processors.
+func CPUUsed(b *testing.B) time.Duration {
 	b.Helper()
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

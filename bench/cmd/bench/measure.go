@@ -63,7 +63,7 @@ func build(ctx context.Context, dir string, s suite) error {
 // run runs a suite's benchmarks once and returns what they print.
 func (s *suite) run(ctx context.Context, dir string, o options) ([]byte, error) {
 	benchtime := s.time
-	if o.time != "" {
+	if o.time != "" && s.time != once {
 		benchtime = o.time
 	}
 	args := []string{"-test.run=^$", "-test.bench=" + s.bench, "-test.cpu=" + s.cpu, "-test.benchtime=" + benchtime, "-test.timeout=30m"}

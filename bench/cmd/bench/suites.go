@@ -25,6 +25,8 @@ func suites() []suite {
 	return []suite{
 		{name: "local", bench: "Hot", cpu: "1,2", time: "200ms", rows: localRows()},
 		{name: "keys", of: "local", bench: "Zipf", cpu: "1,2", time: "300ms", rounds: 3, rows: keysRows()},
+		{name: "memory", bench: ".", cpu: "1", time: once, rounds: 1, rows: memoryRows()},
+		{name: "ledger", bench: ".", cpu: "1", time: once, rounds: 3, rows: ledgerRows(), curves: ledgerCurves()},
 	}
 }
 
@@ -65,7 +67,6 @@ func names() []string {
 type curve struct {
 	name, x, y string
 	unit       string
-	cores      int
 	at         []at
 }
 
@@ -79,7 +80,7 @@ type at struct {
 func (c *curve) draw(r *figures.Results) figures.Curve {
 	out := figures.Curve{Name: c.name, X: c.x, Y: c.y}
 	for _, a := range c.at {
-		if v, ok := r.Value(figures.Ref{Name: a.name, Cores: c.cores, Unit: c.unit}); ok && v.Median > 0 {
+		if v, ok := r.Value(figures.Ref{Name: a.name, Cores: 1, Unit: c.unit}); ok && v.Median > 0 {
 			out.Points = append(out.Points, figures.Point{X: a.x, Y: v.Median})
 		}
 	}
@@ -103,3 +104,7 @@ func refs(unit string, names ...string) []figures.Ref {
 	}
 	return r
 }
+
+// once is the time of suites whose benchmarks decide for themselves how much
+// they do.
+const once = "1x"
