@@ -142,7 +142,7 @@ func (m *meter) admit(now time.Duration, tokens int64) error {
 			return fmt.Errorf("the promise: %.3f tokens too many in %v: %d were admitted, the burst is %d",
 				float64(t.excess)/unit-float64(t.burst), now-t.from, t.admitted, t.burst)
 		}
-		if m.bonus == 0 && len(m.tracks) == 1 {
+		if m.bonus == 0 && len(m.tracks) == 1 && t.admitted > 0 {
 			m.worst = max(m.worst, float64(t.admitted)/(float64(t.burst)+t.accrued))
 		}
 	}

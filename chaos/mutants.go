@@ -52,6 +52,7 @@ var Mutants = []Mutant{
 	{"the window of a floor goes back", "11", 400, "floors of windows under leaders whose clocks are apart"},
 	{"a window floor given back and spent", "11", 400, ""},
 	{"a handback of an older window credited", "11", 4000, ""},
+	{"a floor given up twice", "11", 400, "floors of windows under leaders whose clocks are apart"},
 	{"the longest lease lowered at once", "12", 400, "leases shortened, then a failover"},
 	{"a record collected too early", "12", 200, ""},
 	{"a wiped store born full", "13", 2000, ""},

@@ -102,7 +102,7 @@ func (l *Ledger) born(now Moment, b *book) bool {
 		return false
 	}
 	if b.quota.terms.Windowed {
-		return b.used-b.chunk <= b.quota.reserved(b.window) && b.window > b.quota.window.Spoiled
+		return b.used-b.chunk == b.quota.reserved(b.window) && b.window > b.quota.window.Spoiled
 	}
 	l.mature(now.Mono, b.quota)
 	if mutated("a record collected too early") {

@@ -134,6 +134,37 @@ func (c *Cell) handBackWindow(now time.Duration, used bool, out *Report) (news b
 	return b.returned > b.seen
 }
 
+// giveUp tells that the floor of a window quota is given up in the window that is
+// open, if that is sure.
+func (q *holding) giveUp(now time.Duration, name string) (r FloorReturn, open bool) {
+	f := q.floor.Load()
+	if f == nil || f.clock == nil || now >= time.Duration(f.deadline.Load()) {
+		return r, false
+	}
+	s, _, ok := q.floorWindow(now, f)
+	return FloorReturn{Quota: name, Slot: f.slot, Grant: f.grant, Window: s.index}, ok
+}
+
+// giveUpWindow takes what is left of the floor in the open window out of use for
+// good and then reports it, also that nothing is left (law 7).
+func (c *Cell) giveUpWindow(now time.Duration, out *Report) bool {
+	r, open := c.quota.giveUp(now, c.id.Quota)
+	if !open {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f, b := c.quota.floor.Load(), &c.back
+	c.enter(r.Window, f)
+	if b.floor != f || b.window != r.Window {
+		*b = cellHandback{floor: f, window: r.Window}
+	}
+	b.returned += c.floor.Level
+	c.floor.Level = 0
+	out.FloorGrant, out.FloorReturned, out.FloorWindow = f.grant, b.returned, r.Window
+	return true
+}
+
 // WindowFloor is what a cell has of its floor of a window quota, as tests and
 // drills look at it from outside.
 type WindowFloor struct {

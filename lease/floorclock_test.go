@@ -1,6 +1,8 @@
 package lease_test
 
 import (
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -61,4 +63,39 @@ func TestLaw5_WindowsOfAFloorNeverGoBack(t *testing.T) {
 	require.Equal(t, int64(5), spend(16*time.Second))
 	tell(t, h, 3, 17*time.Second, 12*time.Second, noon.Add(time.Second), noon.Add(time.Hour)) // said before the last one
 	require.Equal(t, int64(5), spend(17*time.Second))
+}
+
+func TestLaw11_ManyWhoDecideAtOnceSpendAPartOnce(t *testing.T) {
+	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	h, _ := floorHolder(t, 10*time.Second, noon, noon)
+	cells := []*lease.Cell{h.Cell("api/key", "a"), h.Cell("api/key", "b")}
+	const windows = 20
+	var clock atomic.Int64
+	clock.Store(int64(10 * time.Second))
+	admitted := make([]atomic.Int64, len(cells))
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for clock.Load() < int64((10+windows)*time.Second) {
+				for i := range cells {
+					if lease.Decide(func() time.Duration { return time.Duration(clock.Load()) }, cells[i:i+1], 2).Outcome == lease.Admitted {
+						admitted[i].Add(2)
+					}
+				}
+			}
+		})
+	}
+	for range 1000 * windows { // its owner goes on meanwhile
+		now := time.Duration(clock.Add(int64(time.Millisecond)))
+		h.Tick(now)
+		_ = h.Grants(now, lease.GrantBatch{Session: h.Session(), Floors: []lease.FloorGrant{{
+			Quota: "api/key", Grant: 1, Tokens: 5, TTL: time.Minute, Echo: now, First: noon.UnixMilli(),
+			Wall: noon.Add(now - 10*time.Second).UnixNano(),
+		}}})
+	}
+	wg.Wait()
+	for i := range admitted {
+		require.LessOrEqual(t, admitted[i].Load(), int64(4*(windows+1)), "two costs of 2 in each, the last one begins at the end")
+		require.Positive(t, admitted[i].Load())
+	}
 }

@@ -79,6 +79,19 @@ type ReportBatch struct {
 	// Goodbye says that the holder has returned everything, gives up its
 	// floors and leaves.
 	Goodbye bool
+	// Floors are those of window quotas that a goodbye gives up in the window
+	// that is open.
+	Floors []FloorReturn
+}
+
+// FloorReturn gives a floor up in a window. Its owner never spent from the
+// buckets of which the session told nothing of the floor: there all of it comes
+// back.
+type FloorReturn struct {
+	Quota  string
+	Slot   int32
+	Grant  uint64 // the FloorGrant's number
+	Window int64
 }
 
 // Report tells one bucket's counters and wishes. All counters are cumulative

@@ -37,7 +37,7 @@ func (l *Ledger) Report(now Moment, r ReportBatch) error {
 		}
 	}
 	if r.Goodbye {
-		l.goodbye(now, s)
+		l.goodbye(now, s, r.Floors)
 		return nil
 	}
 	l.serveFloors(now, s)
@@ -81,7 +81,7 @@ func (l *Ledger) takeReport(now Moment, b *book, s *session, r *Report, clock ti
 		b.publish(before)
 		l.enqueue(b)
 	}()
-	if r.FloorReturned > 0 {
+	if r.FloorReturned > 0 || r.FloorGrant != 0 && b.quota.terms.Windowed {
 		l.takeHandback(b, s, r)
 	}
 	a := b.account(s.holder)
@@ -188,8 +188,11 @@ func (l *Ledger) lateReport(b *book, s *session, r *Report) {
 
 // goodbye ends a holder: it returned everything, gives up its floors, and its
 // accounts are closed.
-func (l *Ledger) goodbye(now Moment, s *session) {
+func (l *Ledger) goodbye(now Moment, s *session, floors []FloorReturn) {
 	l.holders.list[s.holder].gone = true
+	for i := range floors {
+		l.takeFloorReturn(now, s, &floors[i])
+	}
 	l.freeFloors(now, s.holder)
 	s.ready = false
 	s.out.Grants, s.out.Floors, s.out.Recalls = nil, nil, nil

@@ -17,6 +17,13 @@ func (r *ReportBatch) AppendState(dst []byte, f Frame, clock time.Duration) []by
 	w.session(r.Session)
 	w.at(clock, r.Sent)
 	w.bits(r.Goodbye)
+	w.count(len(r.Floors))
+	for _, f := range r.Floors {
+		w.str(f.Quota)
+		w.int(int64(f.Slot))
+		w.uint(f.Grant)
+		w.window(f.Window)
+	}
 	if !w.Plain {
 		w.uint(uint64(r.Part))
 		w.int(int64(r.Clock))

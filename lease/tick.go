@@ -232,21 +232,26 @@ func (h *Holder) Drain(now time.Duration) ReportBatch {
 	h.adoptBorn()
 	batch := ReportBatch{Session: h.session, Sent: now, Goodbye: true}
 	for _, c := range h.cells {
-		l := c.lease.Load()
-		if l == nil {
-			continue
+		out := Report{Bucket: c.id}
+		some := c.giveUpWindow(now, &out)
+		if l := c.lease.Load(); l != nil {
+			c.giveBack(l, 0)
+			out.Refunded = l.refundedNow() // before spent, so that it is never above it
+			out.Account, out.Spent, out.Returned = l.account, l.spentNow(), l.returned
+			out.GrantSeen, out.EchoSeen, out.Close = l.granted, l.echo, l.unspent() == 0
+			some = true
 		}
-		c.giveBack(l, 0)
-		refunded := l.refundedNow() // before spent, so that it is never above it
-		batch.Reports = append(batch.Reports, Report{
-			Bucket: c.id, Account: l.account, Spent: l.spentNow(), Returned: l.returned, Refunded: refunded,
-			GrantSeen: l.granted, EchoSeen: l.echo, Close: l.unspent() == 0,
-		})
+		if some {
+			batch.Reports = append(batch.Reports, out)
+		}
 	}
 	h.sayOverspent(now, &batch)
 	h.sayCuts(now, &batch)
 	for _, name := range h.names {
 		if q, ok := h.quotas.Load(name); ok {
+			if r, open := q.giveUp(now, name); open {
+				batch.Floors = append(batch.Floors, r)
+			}
 			q.floor.Store(nil)
 		}
 	}

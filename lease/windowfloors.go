@@ -2,6 +2,7 @@ package lease
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/a1009580/leasehold/bucket"
@@ -164,18 +165,57 @@ func (l *Ledger) takeWindowHandback(b *book, s *session, r *Report) {
 		return
 	}
 	h := b.handback(s.holder, s.n, r.FloorGrant)
+	if r.FloorReturned == 0 {
+		return // it is known now that the holder itself tells of this bucket
+	}
 	if more := min(r.FloorReturned, part) - h.returned; more > 0 {
-		// What is set aside or leased is not a floor's.
-		more = min(more, max(0, b.used-b.chunk-b.pending-b.outstanding()))
-		before := b.free()
-		b.used -= more
-		b.stale = true
-		b.quota.books.Refilled += b.free() - before
+		l.creditFloor(b, more)
 		h.returned = r.FloorReturned
 	}
 	s.out.Recalls = append(s.out.Recalls, Recall{
 		Bucket: b.id(), FloorGrant: h.grant, FloorSeen: h.returned, FloorWindow: b.window,
 	})
+}
+
+// creditFloor puts what comes back of a floor into the pool.
+func (l *Ledger) creditFloor(b *book, tokens int64) {
+	// What is set aside or leased is not a floor's.
+	tokens = min(tokens, max(0, b.used-b.chunk-b.pending-b.outstanding()))
+	before := b.free()
+	b.used -= tokens
+	b.stale = b.stale || tokens > 0
+	b.quota.books.Refilled += b.free() - before
+}
+
+// takeFloorReturn credits the whole part of a floor that its owner gives up to
+// every book of which it told nothing in the session: a holder keeps the cells that
+// it spent from while their window lasts, and tells of all that it keeps. A bucket
+// that is not in memory keeps the part set aside until the window ends.
+func (l *Ledger) takeFloorReturn(now Moment, s *session, r *FloorReturn) {
+	q := l.quota(r.Quota)
+	if q == nil || !q.terms.Windowed || r.Window != q.window.High {
+		return
+	}
+	part := q.partOf(l.holders.list[s.holder].id, r.Grant, r.Window)
+	if part == 0 {
+		return
+	}
+	for _, b := range l.order {
+		if b.quota != q || b.state != bookOpen {
+			continue
+		}
+		l.settle(now, b)
+		told := slices.ContainsFunc(b.handbacks, func(h handback) bool {
+			return h.holder == s.holder && h.session == s.n && h.grant == r.Grant
+		})
+		if b.window != r.Window || told && !mutated("a floor given up twice") {
+			continue
+		}
+		before := b.stock()
+		l.creditFloor(b, part)
+		b.publish(before)
+		l.enqueue(b)
+	}
 }
 
 // partOf is what the owner of a floor may spend in a window, 0 if it is not the

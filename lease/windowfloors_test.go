@@ -159,6 +159,27 @@ func TestLaw11_AFloorIsAnothersAtOnceAfterAGoodbye(t *testing.T) {
 	require.Equal(t, int64(90), r.hammer(5*time.Second, "k", "ap"))
 }
 
+func TestLaw11_AGoodbyeGivesUpWhatAFloorDidNotSpend(t *testing.T) {
+	r := newRig(t, tenths(t, 100, time.Hour, "us"))
+	us := r.join("us")
+	r.join("ap")
+	r.run(time.Second)
+	r.now += time.Hour
+	r.run(6 * time.Second)
+	require.Equal(t, int64(90), r.hammer(time.Second, "spent in part", "ap"))
+	require.Equal(t, int64(10), r.drain("us", "spent in part"), "all of it")
+	for range 4 {
+		require.Equal(t, lease.Admitted, r.ask("us", "spent in part too", 1).Outcome)
+	}
+	require.Equal(t, int64(90), r.hammer(time.Second, "never seen in us", "ap"))
+	require.NoError(t, r.ledger.Report(r.moment(), us.Drain(r.now)))
+	r.settle()
+	r.sever("us")
+	require.Zero(t, r.hammer(2*time.Second, "spent in part", "ap"))
+	require.Equal(t, int64(96), r.hammer(2*time.Second, "spent in part too", "ap"))
+	require.Equal(t, int64(10), r.hammer(2*time.Second, "never seen in us", "ap"), "there all of it comes back")
+}
+
 // The first leader's wall clock is ahead of the second one's: the owner of the
 // floor comes to windows that the second one has still to open.
 func TestLaw5_NobodyGainsFromLeadersWhoseClocksAreApart(t *testing.T) {

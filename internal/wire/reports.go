@@ -14,6 +14,9 @@ func FromReportBatch(b lease.ReportBatch) *pb.ReportBatch {
 		Session: fromSession(b.Session), Sent: int64(b.Sent), Goodbye: b.Goodbye, Part: b.Part, Clock: int64(b.Clock), Owes: b.Owes,
 	}
 	fromCuts(out, b)
+	for _, f := range b.Floors {
+		out.Floors = append(out.Floors, &pb.FloorReturn{Quota: f.Quota, Slot: f.Slot, Grant: f.Grant, Window: f.Window})
+	}
 	if len(b.Reports) == 0 {
 		return out
 	}
@@ -55,6 +58,9 @@ func ToReportBatch(b *pb.ReportBatch) (lease.ReportBatch, error) {
 	if err := toCuts(&out, b); err != nil {
 		return lease.ReportBatch{}, err
 	}
+	if out.Floors, err = toFloorReturns(b.Floors); err != nil {
+		return lease.ReportBatch{}, err
+	}
 	if len(b.Reports) == 0 {
 		return out, nil
 	}
@@ -63,6 +69,26 @@ func ToReportBatch(b *pb.ReportBatch) (lease.ReportBatch, error) {
 		if err := toReport(&out.Reports[i], r); err != nil {
 			return lease.ReportBatch{}, within(err, "reports", i)
 		}
+	}
+	return out, nil
+}
+
+func toFloorReturns(floors []*pb.FloorReturn) ([]lease.FloorReturn, error) {
+	if err := count("floors", len(floors), maxFloors); err != nil || len(floors) == 0 {
+		return nil, err
+	}
+	out := make([]lease.FloorReturn, len(floors))
+	for i, f := range floors {
+		if f == nil {
+			return nil, within(invalid("floor", "is missing"), "floors", i)
+		}
+		if err := name("quota", f.Quota); err != nil {
+			return nil, within(err, "floors", i)
+		}
+		if err := natural(amount{"slot", int64(f.Slot)}); err != nil {
+			return nil, within(err, "floors", i)
+		}
+		out[i] = lease.FloorReturn{Quota: f.Quota, Slot: f.Slot, Grant: f.Grant, Window: f.Window}
 	}
 	return out, nil
 }

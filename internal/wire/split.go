@@ -12,8 +12,8 @@ const splitBytes = 3 << 20
 const overBytes = 512 << 10
 
 // partBytes bounds the encoding of one part of a batch beside its names: up to
-// ten numbers of at most eleven bytes each, and the frames around them.
-const partBytes = 128
+// sixteen numbers of at most eleven bytes each, and the frames around them.
+const partBytes = 192
 
 // SplitReports divides a batch that is too long for one message. The parts are
 // sent in order; they share their time of sending, and so their echo. The first
@@ -21,7 +21,7 @@ const partBytes = 128
 // it arrived.
 func SplitReports(b lease.ReportBatch) []lease.ReportBatch {
 	cuts := b
-	cuts.Reports, cuts.Goodbye = nil, false
+	cuts.Reports, cuts.Goodbye, cuts.Floors = nil, false, nil
 	var over int
 	for i := range b.Overspent {
 		over += partBytes + len(b.Overspent[i].Bucket.Quota) + len(b.Overspent[i].Bucket.Key)
@@ -30,7 +30,7 @@ func SplitReports(b lease.ReportBatch) []lease.ReportBatch {
 	var parts []lease.ReportBatch
 	for from, to := range pieces(len(b.Reports), lease.MaxBatchReports, size) {
 		part := b
-		part.Reports, part.Goodbye = b.Reports[from:to], false
+		part.Reports, part.Goodbye, part.Floors = b.Reports[from:to], false, nil
 		parts = append(parts, part)
 	}
 	if len(parts) == 0 {
@@ -42,7 +42,7 @@ func SplitReports(b lease.ReportBatch) []lease.ReportBatch {
 	for i := 1; i < len(parts); i++ {
 		parts[i].Part, parts[i].Cuts, parts[i].Overspent = uint32(i), nil, nil
 	}
-	parts[len(parts)-1].Goodbye = b.Goodbye
+	parts[len(parts)-1].Goodbye, parts[len(parts)-1].Floors = b.Goodbye, b.Floors
 	return parts
 }
 

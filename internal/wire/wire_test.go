@@ -110,11 +110,17 @@ func grant(t *rapid.T) lease.Grant {
 	}
 }
 
+func floorReturn(t *rapid.T) lease.FloorReturn {
+	return lease.FloorReturn{
+		Quota: names.Draw(t, "quota"), Slot: rapid.Int32Min(0).Draw(t, "slot"), Grant: rapid.Uint64().Draw(t, "grant"), Window: rapid.Int64().Draw(t, "w"),
+	}
+}
+
 func TestReportBatchRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := lease.ReportBatch{
 			Session: sessions.Draw(t, "session"), Sent: times.Draw(t, "sent"),
-			Reports: some(t, "reports", report), Goodbye: rapid.Bool().Draw(t, "bye"),
+			Reports: some(t, "reports", report), Goodbye: rapid.Bool().Draw(t, "bye"), Floors: some(t, "floors", floorReturn),
 			Part: rapid.Uint32().Draw(t, "part"), Clock: times.Draw(t, "clock"), Owes: rapid.Uint64().Draw(t, "owes"),
 		}
 		b.Cuts = some(t, "cuts", func(t *rapid.T) lease.CutReport {
@@ -172,6 +178,7 @@ func TestSplit(t *testing.T) {
 		grants.Floors = append(grants.Floors, lease.FloorGrant{Quota: "api/q", Slot: int32(i)})
 	}
 	reports.Session, reports.Sent, reports.Goodbye = lease.Session{N: 7}, 9, true
+	reports.Floors = []lease.FloorReturn{{Quota: "api/q", Grant: 1}}
 	grants.Session = lease.Session{N: 7}
 
 	var again lease.ReportBatch
@@ -179,6 +186,7 @@ func TestSplit(t *testing.T) {
 	for i, p := range parts {
 		require.Equal(t, reports.Sent, p.Sent)
 		require.Equal(t, i == len(parts)-1, p.Goodbye, "only the last one says goodbye")
+		require.Equal(t, p.Goodbye, len(p.Floors) == 1)
 		require.LessOrEqual(t, len(p.Reports), lease.MaxBatchReports)
 		require.Less(t, proto.Size(wire.FromReportBatch(p)), wire.MaxMessageBytes)
 		again.Reports = append(again.Reports, p.Reports...)

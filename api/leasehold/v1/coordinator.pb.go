@@ -800,7 +800,9 @@ type ReportBatch struct {
 	Cuts      []*CutReport `protobuf:"bytes,7,rep,name=cuts,proto3" json:"cuts,omitempty"`
 	Overspent []*Overspend `protobuf:"bytes,8,rep,name=overspent,proto3" json:"overspent,omitempty"`
 	// The oldest cut of which anything may still be told, 0 if none.
-	Owes          uint64 `protobuf:"varint,9,opt,name=owes,proto3" json:"owes,omitempty"`
+	Owes uint64 `protobuf:"varint,9,opt,name=owes,proto3" json:"owes,omitempty"`
+	// With goodbye: the floors of window quotas that are given up.
+	Floors        []*FloorReturn `protobuf:"bytes,10,rep,name=floors,proto3" json:"floors,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -898,6 +900,83 @@ func (x *ReportBatch) GetOwes() uint64 {
 	return 0
 }
 
+func (x *ReportBatch) GetFloors() []*FloorReturn {
+	if x != nil {
+		return x.Floors
+	}
+	return nil
+}
+
+// FloorReturn gives a part of a floor up in a window: of every bucket of which
+// the session told nothing of the floor, all of it.
+type FloorReturn struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Quota         string                 `protobuf:"bytes,1,opt,name=quota,proto3" json:"quota,omitempty"`
+	Slot          int32                  `protobuf:"varint,2,opt,name=slot,proto3" json:"slot,omitempty"`
+	Grant         uint64                 `protobuf:"varint,3,opt,name=grant,proto3" json:"grant,omitempty"`
+	Window        int64                  `protobuf:"varint,4,opt,name=window,proto3" json:"window,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FloorReturn) Reset() {
+	*x = FloorReturn{}
+	mi := &file_leasehold_v1_coordinator_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FloorReturn) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FloorReturn) ProtoMessage() {}
+
+func (x *FloorReturn) ProtoReflect() protoreflect.Message {
+	mi := &file_leasehold_v1_coordinator_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FloorReturn.ProtoReflect.Descriptor instead.
+func (*FloorReturn) Descriptor() ([]byte, []int) {
+	return file_leasehold_v1_coordinator_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *FloorReturn) GetQuota() string {
+	if x != nil {
+		return x.Quota
+	}
+	return ""
+}
+
+func (x *FloorReturn) GetSlot() int32 {
+	if x != nil {
+		return x.Slot
+	}
+	return 0
+}
+
+func (x *FloorReturn) GetGrant() uint64 {
+	if x != nil {
+		return x.Grant
+	}
+	return 0
+}
+
+func (x *FloorReturn) GetWindow() int64 {
+	if x != nil {
+		return x.Window
+	}
+	return 0
+}
+
 // CutReport tells how long a holder was cut off.
 type CutReport struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -913,7 +992,7 @@ type CutReport struct {
 
 func (x *CutReport) Reset() {
 	*x = CutReport{}
-	mi := &file_leasehold_v1_coordinator_proto_msgTypes[11]
+	mi := &file_leasehold_v1_coordinator_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -925,7 +1004,7 @@ func (x *CutReport) String() string {
 func (*CutReport) ProtoMessage() {}
 
 func (x *CutReport) ProtoReflect() protoreflect.Message {
-	mi := &file_leasehold_v1_coordinator_proto_msgTypes[11]
+	mi := &file_leasehold_v1_coordinator_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -938,7 +1017,7 @@ func (x *CutReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CutReport.ProtoReflect.Descriptor instead.
 func (*CutReport) Descriptor() ([]byte, []int) {
-	return file_leasehold_v1_coordinator_proto_rawDescGZIP(), []int{11}
+	return file_leasehold_v1_coordinator_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *CutReport) GetNumber() uint64 {
@@ -986,7 +1065,7 @@ type Overspend struct {
 
 func (x *Overspend) Reset() {
 	*x = Overspend{}
-	mi := &file_leasehold_v1_coordinator_proto_msgTypes[12]
+	mi := &file_leasehold_v1_coordinator_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -998,7 +1077,7 @@ func (x *Overspend) String() string {
 func (*Overspend) ProtoMessage() {}
 
 func (x *Overspend) ProtoReflect() protoreflect.Message {
-	mi := &file_leasehold_v1_coordinator_proto_msgTypes[12]
+	mi := &file_leasehold_v1_coordinator_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1011,7 +1090,7 @@ func (x *Overspend) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Overspend.ProtoReflect.Descriptor instead.
 func (*Overspend) Descriptor() ([]byte, []int) {
-	return file_leasehold_v1_coordinator_proto_rawDescGZIP(), []int{12}
+	return file_leasehold_v1_coordinator_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Overspend) GetBucket() *BucketId {
@@ -1080,7 +1159,7 @@ type Report struct {
 
 func (x *Report) Reset() {
 	*x = Report{}
-	mi := &file_leasehold_v1_coordinator_proto_msgTypes[13]
+	mi := &file_leasehold_v1_coordinator_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1092,7 +1171,7 @@ func (x *Report) String() string {
 func (*Report) ProtoMessage() {}
 
 func (x *Report) ProtoReflect() protoreflect.Message {
-	mi := &file_leasehold_v1_coordinator_proto_msgTypes[13]
+	mi := &file_leasehold_v1_coordinator_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1105,7 +1184,7 @@ func (x *Report) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Report.ProtoReflect.Descriptor instead.
 func (*Report) Descriptor() ([]byte, []int) {
-	return file_leasehold_v1_coordinator_proto_rawDescGZIP(), []int{13}
+	return file_leasehold_v1_coordinator_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Report) GetBucket() *BucketId {
@@ -1240,7 +1319,7 @@ type GrantBatch struct {
 
 func (x *GrantBatch) Reset() {
 	*x = GrantBatch{}
-	mi := &file_leasehold_v1_coordinator_proto_msgTypes[14]
+	mi := &file_leasehold_v1_coordinator_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1252,7 +1331,7 @@ func (x *GrantBatch) String() string {
 func (*GrantBatch) ProtoMessage() {}
 
 func (x *GrantBatch) ProtoReflect() protoreflect.Message {
-	mi := &file_leasehold_v1_coordinator_proto_msgTypes[14]
+	mi := &file_leasehold_v1_coordinator_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1265,7 +1344,7 @@ func (x *GrantBatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GrantBatch.ProtoReflect.Descriptor instead.
 func (*GrantBatch) Descriptor() ([]byte, []int) {
-	return file_leasehold_v1_coordinator_proto_rawDescGZIP(), []int{14}
+	return file_leasehold_v1_coordinator_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *GrantBatch) GetSession() *Session {
@@ -1349,7 +1428,7 @@ type Grant struct {
 
 func (x *Grant) Reset() {
 	*x = Grant{}
-	mi := &file_leasehold_v1_coordinator_proto_msgTypes[15]
+	mi := &file_leasehold_v1_coordinator_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1361,7 +1440,7 @@ func (x *Grant) String() string {
 func (*Grant) ProtoMessage() {}
 
 func (x *Grant) ProtoReflect() protoreflect.Message {
-	mi := &file_leasehold_v1_coordinator_proto_msgTypes[15]
+	mi := &file_leasehold_v1_coordinator_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1374,7 +1453,7 @@ func (x *Grant) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Grant.ProtoReflect.Descriptor instead.
 func (*Grant) Descriptor() ([]byte, []int) {
-	return file_leasehold_v1_coordinator_proto_rawDescGZIP(), []int{15}
+	return file_leasehold_v1_coordinator_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Grant) GetBucket() *BucketId {
@@ -1458,7 +1537,7 @@ type Recall struct {
 
 func (x *Recall) Reset() {
 	*x = Recall{}
-	mi := &file_leasehold_v1_coordinator_proto_msgTypes[16]
+	mi := &file_leasehold_v1_coordinator_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1470,7 +1549,7 @@ func (x *Recall) String() string {
 func (*Recall) ProtoMessage() {}
 
 func (x *Recall) ProtoReflect() protoreflect.Message {
-	mi := &file_leasehold_v1_coordinator_proto_msgTypes[16]
+	mi := &file_leasehold_v1_coordinator_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1483,7 +1562,7 @@ func (x *Recall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Recall.ProtoReflect.Descriptor instead.
 func (*Recall) Descriptor() ([]byte, []int) {
-	return file_leasehold_v1_coordinator_proto_rawDescGZIP(), []int{16}
+	return file_leasehold_v1_coordinator_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Recall) GetBucket() *BucketId {
@@ -1550,7 +1629,7 @@ type FloorGrant struct {
 
 func (x *FloorGrant) Reset() {
 	*x = FloorGrant{}
-	mi := &file_leasehold_v1_coordinator_proto_msgTypes[17]
+	mi := &file_leasehold_v1_coordinator_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1562,7 +1641,7 @@ func (x *FloorGrant) String() string {
 func (*FloorGrant) ProtoMessage() {}
 
 func (x *FloorGrant) ProtoReflect() protoreflect.Message {
-	mi := &file_leasehold_v1_coordinator_proto_msgTypes[17]
+	mi := &file_leasehold_v1_coordinator_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1575,7 +1654,7 @@ func (x *FloorGrant) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FloorGrant.ProtoReflect.Descriptor instead.
 func (*FloorGrant) Descriptor() ([]byte, []int) {
-	return file_leasehold_v1_coordinator_proto_rawDescGZIP(), []int{17}
+	return file_leasehold_v1_coordinator_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *FloorGrant) GetQuota() string {
@@ -1701,7 +1780,7 @@ const file_leasehold_v1_coordinator_proto_rawDesc = "" +
 	"FloorClaim\x12\x14\n" +
 	"\x05quota\x18\x01 \x01(\tR\x05quota\x12\x12\n" +
 	"\x04slot\x18\x02 \x01(\x05R\x04slot\x12\x14\n" +
-	"\x05grant\x18\x03 \x01(\x04R\x05grant\"\xbe\x02\n" +
+	"\x05grant\x18\x03 \x01(\x04R\x05grant\"\xf1\x02\n" +
 	"\vReportBatch\x12/\n" +
 	"\asession\x18\x01 \x01(\v2\x15.leasehold.v1.SessionR\asession\x12\x12\n" +
 	"\x04sent\x18\x02 \x01(\x03R\x04sent\x12.\n" +
@@ -1711,7 +1790,14 @@ const file_leasehold_v1_coordinator_proto_rawDesc = "" +
 	"\x05clock\x18\x06 \x01(\x03R\x05clock\x12+\n" +
 	"\x04cuts\x18\a \x03(\v2\x17.leasehold.v1.CutReportR\x04cuts\x125\n" +
 	"\toverspent\x18\b \x03(\v2\x17.leasehold.v1.OverspendR\toverspent\x12\x12\n" +
-	"\x04owes\x18\t \x01(\x04R\x04owes\"i\n" +
+	"\x04owes\x18\t \x01(\x04R\x04owes\x121\n" +
+	"\x06floors\x18\n" +
+	" \x03(\v2\x19.leasehold.v1.FloorReturnR\x06floors\"e\n" +
+	"\vFloorReturn\x12\x14\n" +
+	"\x05quota\x18\x01 \x01(\tR\x05quota\x12\x12\n" +
+	"\x04slot\x18\x02 \x01(\x05R\x04slot\x12\x14\n" +
+	"\x05grant\x18\x03 \x01(\x04R\x05grant\x12\x16\n" +
+	"\x06window\x18\x04 \x01(\x03R\x06window\"i\n" +
 	"\tCutReport\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x04R\x06number\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\x03R\x05count\x12\x16\n" +
@@ -1800,7 +1886,7 @@ func file_leasehold_v1_coordinator_proto_rawDescGZIP() []byte {
 	return file_leasehold_v1_coordinator_proto_rawDescData
 }
 
-var file_leasehold_v1_coordinator_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
+var file_leasehold_v1_coordinator_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
 var file_leasehold_v1_coordinator_proto_goTypes = []any{
 	(*LeaseRequest)(nil),        // 0: leasehold.v1.LeaseRequest
 	(*LeaseResponse)(nil),       // 1: leasehold.v1.LeaseResponse
@@ -1813,23 +1899,24 @@ var file_leasehold_v1_coordinator_proto_goTypes = []any{
 	(*Claim)(nil),               // 8: leasehold.v1.Claim
 	(*FloorClaim)(nil),          // 9: leasehold.v1.FloorClaim
 	(*ReportBatch)(nil),         // 10: leasehold.v1.ReportBatch
-	(*CutReport)(nil),           // 11: leasehold.v1.CutReport
-	(*Overspend)(nil),           // 12: leasehold.v1.Overspend
-	(*Report)(nil),              // 13: leasehold.v1.Report
-	(*GrantBatch)(nil),          // 14: leasehold.v1.GrantBatch
-	(*Grant)(nil),               // 15: leasehold.v1.Grant
-	(*Recall)(nil),              // 16: leasehold.v1.Recall
-	(*FloorGrant)(nil),          // 17: leasehold.v1.FloorGrant
-	(*durationpb.Duration)(nil), // 18: google.protobuf.Duration
+	(*FloorReturn)(nil),         // 11: leasehold.v1.FloorReturn
+	(*CutReport)(nil),           // 12: leasehold.v1.CutReport
+	(*Overspend)(nil),           // 13: leasehold.v1.Overspend
+	(*Report)(nil),              // 14: leasehold.v1.Report
+	(*GrantBatch)(nil),          // 15: leasehold.v1.GrantBatch
+	(*Grant)(nil),               // 16: leasehold.v1.Grant
+	(*Recall)(nil),              // 17: leasehold.v1.Recall
+	(*FloorGrant)(nil),          // 18: leasehold.v1.FloorGrant
+	(*durationpb.Duration)(nil), // 19: google.protobuf.Duration
 }
 var file_leasehold_v1_coordinator_proto_depIdxs = []int32{
 	7,  // 0: leasehold.v1.LeaseRequest.hello:type_name -> leasehold.v1.Hello
 	10, // 1: leasehold.v1.LeaseRequest.reports:type_name -> leasehold.v1.ReportBatch
 	6,  // 2: leasehold.v1.LeaseResponse.welcome:type_name -> leasehold.v1.Welcome
-	14, // 3: leasehold.v1.LeaseResponse.grants:type_name -> leasehold.v1.GrantBatch
+	15, // 3: leasehold.v1.LeaseResponse.grants:type_name -> leasehold.v1.GrantBatch
 	2,  // 4: leasehold.v1.Session.epoch:type_name -> leasehold.v1.Epoch
 	3,  // 5: leasehold.v1.Welcome.session:type_name -> leasehold.v1.Session
-	18, // 6: leasehold.v1.Welcome.report_interval:type_name -> google.protobuf.Duration
+	19, // 6: leasehold.v1.Welcome.report_interval:type_name -> google.protobuf.Duration
 	3,  // 7: leasehold.v1.Hello.session:type_name -> leasehold.v1.Session
 	4,  // 8: leasehold.v1.Hello.holder:type_name -> leasehold.v1.HolderId
 	2,  // 9: leasehold.v1.Hello.seen_epoch:type_name -> leasehold.v1.Epoch
@@ -1838,24 +1925,25 @@ var file_leasehold_v1_coordinator_proto_depIdxs = []int32{
 	5,  // 12: leasehold.v1.Claim.bucket:type_name -> leasehold.v1.BucketId
 	3,  // 13: leasehold.v1.Claim.session:type_name -> leasehold.v1.Session
 	3,  // 14: leasehold.v1.ReportBatch.session:type_name -> leasehold.v1.Session
-	13, // 15: leasehold.v1.ReportBatch.reports:type_name -> leasehold.v1.Report
-	11, // 16: leasehold.v1.ReportBatch.cuts:type_name -> leasehold.v1.CutReport
-	12, // 17: leasehold.v1.ReportBatch.overspent:type_name -> leasehold.v1.Overspend
-	5,  // 18: leasehold.v1.Overspend.bucket:type_name -> leasehold.v1.BucketId
-	5,  // 19: leasehold.v1.Report.bucket:type_name -> leasehold.v1.BucketId
-	3,  // 20: leasehold.v1.GrantBatch.session:type_name -> leasehold.v1.Session
-	15, // 21: leasehold.v1.GrantBatch.grants:type_name -> leasehold.v1.Grant
-	16, // 22: leasehold.v1.GrantBatch.recalls:type_name -> leasehold.v1.Recall
-	17, // 23: leasehold.v1.GrantBatch.floors:type_name -> leasehold.v1.FloorGrant
-	5,  // 24: leasehold.v1.Grant.bucket:type_name -> leasehold.v1.BucketId
-	5,  // 25: leasehold.v1.Recall.bucket:type_name -> leasehold.v1.BucketId
-	0,  // 26: leasehold.v1.Coordinator.Lease:input_type -> leasehold.v1.LeaseRequest
-	1,  // 27: leasehold.v1.Coordinator.Lease:output_type -> leasehold.v1.LeaseResponse
-	27, // [27:28] is the sub-list for method output_type
-	26, // [26:27] is the sub-list for method input_type
-	26, // [26:26] is the sub-list for extension type_name
-	26, // [26:26] is the sub-list for extension extendee
-	0,  // [0:26] is the sub-list for field type_name
+	14, // 15: leasehold.v1.ReportBatch.reports:type_name -> leasehold.v1.Report
+	12, // 16: leasehold.v1.ReportBatch.cuts:type_name -> leasehold.v1.CutReport
+	13, // 17: leasehold.v1.ReportBatch.overspent:type_name -> leasehold.v1.Overspend
+	11, // 18: leasehold.v1.ReportBatch.floors:type_name -> leasehold.v1.FloorReturn
+	5,  // 19: leasehold.v1.Overspend.bucket:type_name -> leasehold.v1.BucketId
+	5,  // 20: leasehold.v1.Report.bucket:type_name -> leasehold.v1.BucketId
+	3,  // 21: leasehold.v1.GrantBatch.session:type_name -> leasehold.v1.Session
+	16, // 22: leasehold.v1.GrantBatch.grants:type_name -> leasehold.v1.Grant
+	17, // 23: leasehold.v1.GrantBatch.recalls:type_name -> leasehold.v1.Recall
+	18, // 24: leasehold.v1.GrantBatch.floors:type_name -> leasehold.v1.FloorGrant
+	5,  // 25: leasehold.v1.Grant.bucket:type_name -> leasehold.v1.BucketId
+	5,  // 26: leasehold.v1.Recall.bucket:type_name -> leasehold.v1.BucketId
+	0,  // 27: leasehold.v1.Coordinator.Lease:input_type -> leasehold.v1.LeaseRequest
+	1,  // 28: leasehold.v1.Coordinator.Lease:output_type -> leasehold.v1.LeaseResponse
+	28, // [28:29] is the sub-list for method output_type
+	27, // [27:28] is the sub-list for method input_type
+	27, // [27:27] is the sub-list for extension type_name
+	27, // [27:27] is the sub-list for extension extendee
+	0,  // [0:27] is the sub-list for field type_name
 }
 
 func init() { file_leasehold_v1_coordinator_proto_init() }
@@ -1877,7 +1965,7 @@ func file_leasehold_v1_coordinator_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_leasehold_v1_coordinator_proto_rawDesc), len(file_leasehold_v1_coordinator_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   18,
+			NumMessages:   19,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
