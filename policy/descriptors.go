@@ -229,7 +229,7 @@ func (d *decoder) replaces(n *node, own string) []string {
 
 // ruleQuota makes the quota of a rule.
 func (d *decoder) ruleQuota(n *node, domain *Domain, r *Rule, unlimited bool, lend lending) *Quota {
-	q := &Quota{Domain: domain.Name, Line: n.line, Column: n.column, MaxKeys: defaultKeys, Lease: Lease{TTL: defaultTTL}, rule: r}
+	q := &Quota{Domain: domain.Name, File: d.file, Line: n.line, Column: n.column, MaxKeys: defaultKeys, Lease: Lease{TTL: defaultTTL}, rule: r}
 	if unlimited {
 		q.Limit = Limit{Unbounded: true}
 		lend.refuse("an unlimited descriptor has nothing to lend")

@@ -81,7 +81,7 @@ func plainValues(s *Set) []Domain {
 		plain := Domain{Name: d.Name, Unmatched: d.Unmatched}
 		for _, q := range d.Quotas {
 			c := *q
-			c.Line, c.Column = 0, 0
+			c.File, c.Line, c.Column = "", 0, 0
 			c.windows = bucket.Windows{} // compares zones by pointer
 			c.rule = nil                 // leads back to the quota
 			plain.Quotas = append(plain.Quotas, &c)

@@ -132,7 +132,7 @@ func (d *decoder) quota(n *node, domain string, names map[string]*node) *Quota {
 	if o == nil {
 		return nil
 	}
-	q := &Quota{Domain: domain, Line: n.line, Column: n.column}
+	q := &Quota{Domain: domain, File: d.file, Line: n.line, Column: n.column}
 	q.Name = d.unique(o.require("name"), "name", domain+"/", names)
 	q.ID = q.Domain + "/" + q.Name
 	q.Match = d.match(o.require("match"))

@@ -64,7 +64,8 @@ type Quota struct {
 	// default 100,000. All keys beyond it share the bucket [OverflowKey].
 	MaxKeys int
 
-	// Line and Column are where the quota stands in the file. They are no part of its meaning.
+	// File, Line and Column are where the quota stands. They are no part of its meaning.
+	File         string
 	Line, Column int
 
 	windows bucket.Windows

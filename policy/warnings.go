@@ -12,6 +12,7 @@ import (
 // Warning is something that a valid policy asks for and may not expect.
 type Warning struct {
 	Quota        string // ID
+	File         string // as given to Parse
 	Line, Column int
 	Text         string
 }
@@ -38,7 +39,7 @@ func (s *Set) Warnings(roundTrip, reportInterval time.Duration) []Warning {
 		for _, q := range d.Quotas {
 			for _, text := range []string{q.slowBurst(roundTrip, reportInterval), q.emptyFloor(), q.shortWindow(roundTrip), q.overrun()} {
 				if text != "" {
-					all = append(all, Warning{q.ID, q.Line, q.Column, text})
+					all = append(all, Warning{q.ID, q.File, q.Line, q.Column, text})
 				}
 			}
 		}

@@ -24,6 +24,7 @@ type coordinatorFlags struct {
 	logs         LogFlags
 	listen, http string
 	policy       string
+	ratelimit    string
 	minFreeDisk  int64
 	drift        int64
 	etcd         coordinator.EtcdOptions
@@ -50,6 +51,9 @@ first, then the environment, then the file.`,
 		Example: `  # The first start of a cluster, with everything on this machine:
   coordinator --data-dir /var/lib/leasehold --policy policy.yaml --new-cluster
 
+  # The limits of envoyproxy/ratelimit, from the directory that holds them:
+  coordinator --data-dir /var/lib/leasehold --ratelimit-config /srv/ratelimit/config --new-cluster
+
   # One of several, on an etcd of three members:
   coordinator --policy policy.yaml --etcd-endpoints a:2379,b:2379,c:2379 \
     --listen 0.0.0.0:7400 --advertise coordinator-1:7400`,
@@ -62,7 +66,8 @@ first, then the environment, then the file.`,
 
 func (o *coordinatorFlags) register(f *pflag.FlagSet) {
 	f.SortFlags = false
-	f.StringVar(&o.policy, "policy", "", "policy `file` (required)")
+	f.StringVar(&o.policy, "policy", "", "policy `file`, or a directory of such files (required, or --ratelimit-config)")
+	f.StringVar(&o.ratelimit, "ratelimit-config", "", "`directory` of files as envoyproxy/ratelimit has them, instead of --policy")
 	f.StringVar(&o.etcd.DataDir, "data-dir", "", "`directory` of the embedded etcd, made if need be")
 	f.BoolVar(&o.serve.NewCluster, "new-cluster", false, "begin a new cluster if the store is empty; every bucket is full then")
 	f.StringVar(&o.serve.Cluster, "cluster", coordinator.DefaultCluster, "`name` of the cluster")
@@ -87,8 +92,10 @@ func (o *coordinatorFlags) register(f *pflag.FlagSet) {
 // check refuses what cannot be meant.
 func (o *coordinatorFlags) check() error {
 	switch {
-	case o.policy == "":
-		return Usagef("--policy must be given")
+	case o.policy == "" && o.ratelimit == "":
+		return Usagef("--policy must be given, or --ratelimit-config")
+	case o.policy != "" && o.ratelimit != "":
+		return Usagef("--policy and --ratelimit-config are two sources of one policy: give one of them")
 	case o.etcd.DataDir == "" && len(o.etcd.Endpoints) == 0:
 		return Usagef("--data-dir must be given, or --etcd-endpoints for an external etcd")
 	case o.etcd.DataDir != "" && len(o.etcd.Endpoints) > 0:
@@ -119,11 +126,8 @@ func (o *coordinatorFlags) run(cmd *cobra.Command) (err error) {
 	if err != nil {
 		return err
 	}
-	if o.serve.Policy, err = os.ReadFile(o.policy); err != nil {
-		return Usagef("--policy: %w", err)
-	}
-	if err := coordinator.CheckPolicy(o.policy, o.serve.Policy); err != nil {
-		return refusedf("the policy is refused:\n%w", err)
+	if o.policy, o.serve.Policy, err = o.readPolicy(); err != nil {
+		return err
 	}
 	ctx, stop := UntilSignal(cmd.Context(), os.Exit)
 	defer stop()
@@ -141,6 +145,21 @@ func (o *coordinatorFlags) run(cmd *cobra.Command) (err error) {
 	}
 	defer o.serve.HTTPListener.Close() // likewise
 	return o.open(ctx, cmd, log)
+}
+
+// readPolicy reads the policy, and says where it is.
+func (o *coordinatorFlags) readPolicy() (path string, data []byte, err error) {
+	path, flag := o.policy, "--policy"
+	if o.ratelimit != "" {
+		path, flag = o.ratelimit, "--ratelimit-config"
+	}
+	if data, err = coordinator.ReadPolicy(path); err != nil {
+		return "", nil, Usagef("%s: %w", flag, err)
+	}
+	if err := coordinator.CheckPolicy(path, data); err != nil {
+		return "", nil, refusedf("the policy is refused:\n%w", err)
+	}
+	return path, data, nil
 }
 
 // open opens the store and serves until ctx ends.

@@ -188,6 +188,8 @@ func TestCoordinatorOptionsThatAreRefused(t *testing.T) {
 		{[]string{"--policy", "p.yaml"}, "--data-dir must be given"},
 		{with("--etcd-endpoints", "a:1"), "give one of them"},
 		{with("--policy", filepath.Join(dir, "none")), "--policy: open"},
+		{with("--ratelimit-config", dir), "two sources of one policy"},
+		{[]string{"--ratelimit-config", filepath.Join(dir, "none"), "--data-dir", dir}, "--ratelimit-config: open"},
 		{with("--election-ttl", "1500ms"), "--election-ttl 1.5s"},
 		{with("--drift", "0"), "--drift 0"},
 		{with("--min-free-disk", "0"), "--min-free-disk 0"},

@@ -4,11 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/a1009580/leasehold/internal/coordinator"
 	"github.com/a1009580/leasehold/lease"
 	"github.com/a1009580/leasehold/policy"
 )
@@ -17,21 +17,21 @@ import (
 func NewPolicy() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "policy",
-		Short:   "Check policy files, and tell two apart",
-		Example: "  leasehold policy check policy.yaml\n  leasehold policy diff old.yaml new.yaml",
+		Short:   "Check policy files, tell two apart, and import those of others",
+		Example: "  leasehold policy check policy.yaml\n  leasehold policy diff old.yaml new.yaml\n  leasehold policy import config/ > policy.yaml",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newPolicyCheck(), newPolicyDiff())
+	cmd.AddCommand(newPolicyCheck(), newPolicyDiff(), newPolicyImport())
 	return cmd
 }
 
 func newPolicyCheck() *cobra.Command {
 	var roundTrip, reportInterval time.Duration
 	cmd := &cobra.Command{
-		Use:   "check FILE",
+		Use:   "check PATH",
 		Short: "Say what is wrong with a policy, and what may surprise",
-		Long: `Check reads a policy as the coordinator does. Every problem is told with file,
+		Long: `Check reads a policy as the coordinator does, a file or a directory. Every problem is told with file,
 line and column on standard error, and the exit code is 2. What is valid and may
 still surprise is told as a warning, and the exit code is 0.`,
 		Example: "  leasehold policy check policy.yaml\n  leasehold policy check --round-trip 150ms - < policy.yaml",
@@ -43,7 +43,7 @@ still surprise is told as a warning, and the exit code is 0.`,
 			}
 			out := cmd.OutOrStdout()
 			for _, w := range set.Warnings(roundTrip, reportInterval) {
-				fmt.Fprintf(out, "%s:%d:%d: warning: %s: %s\n", args[0], w.Line, w.Column, w.Quota, w.Text)
+				fmt.Fprintf(out, "%s:%d:%d: warning: %s: %s\n", w.File, w.Line, w.Column, w.Quota, w.Text)
 			}
 			quotas := 0
 			for _, d := range set.Domains {
@@ -94,6 +94,27 @@ valid.`,
 	}
 }
 
+func newPolicyImport() *cobra.Command {
+	return &cobra.Command{
+		Use:   "import PATH",
+		Short: "Turn the configuration of envoyproxy/ratelimit into a policy",
+		Long: `Import reads files as envoyproxy/ratelimit has them, one or a directory, and
+writes the policy that a coordinator makes of them: with every default spelled
+out, so that leases and failure modes can be set where they stand. A coordinator
+reads such files as they are, too (--ratelimit-config).`,
+		Example: "  leasehold policy import /srv/ratelimit/config > policy.yaml",
+		Args:    exactly(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			set, err := readPolicy(cmd, args[0])
+			if err != nil {
+				return err
+			}
+			_, err = cmd.OutOrStdout().Write(set.MarshalCanonical())
+			return err
+		},
+	}
+}
+
 // incompatible names the quotas for whose change a running coordinator refuses a
 // policy.
 func incompatible(before, after *policy.Set) []string {
@@ -122,12 +143,12 @@ func readPolicy(cmd *cobra.Command, path string) (*policy.Set, error) {
 	if path == "-" {
 		data, err = io.ReadAll(io.LimitReader(cmd.InOrStdin(), policy.MaxBytes+1))
 	} else {
-		data, err = os.ReadFile(path)
+		data, err = coordinator.ReadPolicy(path)
 	}
 	if err != nil {
 		return nil, WithCode(Usage, err)
 	}
-	set, err := policy.Parse(path, data)
+	set, err := coordinator.ParsePolicy(path, data)
 	var problems policy.Errors
 	if errors.As(err, &problems) {
 		fmt.Fprintln(cmd.ErrOrStderr(), problems)

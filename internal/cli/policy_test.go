@@ -110,3 +110,25 @@ func TestEveryCommandHasAnExample(t *testing.T) {
 	assert.Equal(t, Usage, code)
 	assert.Contains(t, errs, "nonsense")
 }
+
+func TestPolicyImport(t *testing.T) {
+	dir := t.TempDir()
+	const config = "domain: edge\ndescriptors:\n- key: ip\n  rate_limit: {unit: minute, requests_per_unit: 5}\n"
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "edge.yaml"), []byte(config), 0o600))
+	code, out, errs := leasehold(t, "", "policy", "import", dir)
+	require.Equal(t, OK, code, errs)
+	assert.Contains(t, out, "apiVersion: leasehold/v1\ndomain: \"edge\"\n")
+	assert.Contains(t, out, "      algorithm: fixed_window\n")
+	code, diff, errs := leasehold(t, "", "policy", "diff", dir, policyFile(t, out))
+	require.Equal(t, OK, code, errs)
+	assert.Empty(t, diff, "it means the same")
+	code, out, errs = leasehold(t, config, "policy", "import", "-")
+	require.Equal(t, OK, code, errs)
+	assert.Contains(t, out, "edge")
+
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "edge.yaml"), []byte(config+"  shadow: true\n"), 0o600))
+	code, out, errs = leasehold(t, "", "policy", "import", dir)
+	assert.Equal(t, Usage, code)
+	assert.Empty(t, out)
+	assert.Contains(t, errs, filepath.Join(dir, "edge.yaml")+":5:3: descriptors: unknown field \"shadow\"")
+}

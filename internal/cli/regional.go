@@ -29,7 +29,8 @@ func NewRegional() *cobra.Command {
 tokens from the coordinator, and goes on with what it holds while it is cut off.
 
 It serves leasehold.v1.Limiter over gRPC, and over HTTP /v1/check, /v1/overshoot,
-/v1/status, /metrics, /healthz, /readyz and /debug/pprof. On SIGTERM it turns
+/v1/status, /metrics, /healthz, /readyz and /debug/pprof; to Envoy its rate-limit
+protocol over gRPC, and over HTTP /json and /healthcheck. On SIGTERM it turns
 unready, finishes its requests, returns its leases and exits with 0. SIGHUP does
 nothing: the policy comes from the coordinator.
 

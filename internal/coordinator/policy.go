@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"strings"
 	"time"
 
@@ -16,18 +15,17 @@ import (
 
 // rules are a policy in the forms that a leader needs.
 type rules struct {
-	name      string
 	set       *policy.Set
 	canonical []byte
 	terms     []lease.Terms
 }
 
 func parseRules(name string, data []byte) (*rules, error) {
-	set, err := policy.Parse(name, data)
+	set, err := ParsePolicy(name, data)
 	if err != nil {
 		return nil, err
 	}
-	return &rules{name: name, set: set, canonical: set.MarshalCanonical(), terms: set.Terms()}, nil
+	return &rules{set: set, canonical: set.MarshalCanonical(), terms: set.Terms()}, nil
 }
 
 // CheckPolicy says what is wrong with a policy, with the place of each problem.
@@ -46,7 +44,7 @@ func (r *rules) follows(old *rules) error {
 	for i := range r.terms {
 		if lease.Compatible(old.terms, r.terms[i:i+1]) != nil {
 			q := r.set.Quota(r.terms[i].Quota)
-			return fmt.Errorf("%s:%d:%d: %w", r.name, q.Line, q.Column, err)
+			return fmt.Errorf("%s:%d:%d: %w", q.File, q.Line, q.Column, err)
 		}
 	}
 	return err
@@ -58,14 +56,14 @@ const assumedRoundTrip = 200 * time.Millisecond
 
 func (r *rules) warn(log *slog.Logger, interval time.Duration) {
 	for _, w := range r.set.Warnings(assumedRoundTrip, interval) {
-		log.Warn("policy: "+w.Text, "quota", w.Quota, "at", fmt.Sprintf("%s:%d:%d", r.name, w.Line, w.Column))
+		log.Warn("policy: "+w.Text, "quota", w.Quota, "at", fmt.Sprintf("%s:%d:%d", w.File, w.Line, w.Column))
 	}
 }
 
 // errUnsteady says that a file changed while it was read.
 var errUnsteady = errors.New("the file is being written")
 
-// watcher reads a policy file again and again. It looks at the content, so that
+// watcher reads a policy, a file or a directory, again and again. It looks at the content, so that
 // it does not matter how the file was replaced.
 type watcher struct {
 	path string
@@ -107,7 +105,7 @@ func (s *Server) watchPolicy(ctx context.Context) {
 	if s.opts.PolicyFile == "" {
 		return
 	}
-	w := &watcher{path: s.opts.PolicyFile, read: os.ReadFile, last: s.opts.Policy}
+	w := &watcher{path: s.opts.PolicyFile, read: ReadPolicy, last: s.opts.Policy}
 	ticker := time.NewTicker(s.opts.PollPolicy)
 	defer ticker.Stop()
 	for {

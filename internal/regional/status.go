@@ -160,6 +160,16 @@ func (s *Server) state() (state string, serve bool) {
 	}
 }
 
+// handleHealthcheck says whether requests should be sent here as
+// envoyproxy/ratelimit does: with 200 and "OK", or with 500.
+func (s *Server) handleHealthcheck(w http.ResponseWriter, _ *http.Request) {
+	if _, serve := s.state(); !serve {
+		w.WriteHeader(http.StatusInternalServerError)
+		return
+	}
+	fmt.Fprint(w, "OK")
+}
+
 // handleReady says whether requests should be sent here; with ?verbose, why.
 func (s *Server) handleReady(w http.ResponseWriter, r *http.Request) {
 	state, serve := s.state()
