@@ -81,7 +81,7 @@ func (l *Ledger) serveAccount(now Moment, b *book, a *account, t Target, cut boo
 	if need := a.ask.Need - a.outstanding(); need > 0 && grant < need && grant < want {
 		grant = 0 // a large cost is granted whole
 	}
-	if l.crumb(now, a, grant) {
+	if l.crumb(now, a, grant, want) {
 		grant = 0
 	}
 	renew := a.outstanding() > 0 && a.echo > a.toldEcho && now.Mono-a.toldAt >= b.quota.terms.TTL/4
@@ -110,12 +110,19 @@ func (l *Ledger) serveAccount(now Moment, b *book, a *account, t Target, cut boo
 	return want - grant
 }
 
-// crumb says that a grant can wait for more to come with it: it leaves the account
-// short of what its holder asked for, and something was granted just now that is
-// not yet spent. A bucket in demand everywhere would else be granted token by token.
-func (l *Ledger) crumb(now Moment, a *account, grant int64) bool {
+// crumb says that a grant can wait for more to come with it. The holder has
+// something, and the grant is less than half of what is meant for it, the rest of
+// which is being set aside; or a small addition to a grant that is still on its
+// way; or it leaves the holder short shortly after another grant did.
+// Else a bucket in demand everywhere would be granted token by token, and every lease
+// twice.
+func (l *Ledger) crumb(now Moment, a *account, grant, want int64) bool {
 	held := a.outstanding()
-	return grant > 0 && held > 0 && held+grant < a.ask.Want && now.Mono-a.toldAt < crumbPause
+	if grant <= 0 || held <= 0 {
+		return false
+	}
+	return 2*grant < want || a.behind && 4*grant < a.ask.Want ||
+		held+grant < a.ask.Want && now.Mono-a.toldAt < crumbPause
 }
 
 const (
@@ -126,7 +133,7 @@ const (
 	recallPause = 500 * time.Millisecond
 	// retell is how long a grant may be on its way before it is sent again to
 	// a holder that reports without having seen it.
-	retell = time.Second
+	retell = 300 * time.Millisecond
 )
 
 // ttl is how long an account may be spent from, counted from the sending of

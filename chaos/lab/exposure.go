@@ -18,7 +18,9 @@ type Exposed struct {
 	Moves, Reports float64
 	// Least is the fewest grants by million that can keep a mean of so many
 	// tokens in regions: at demands λ a rate of at least (Σ√λ)²/(2·Held), since a
-	// region whose lease of s tokens is used up evenly holds s/2 of it on average.
+	// region whose lease of s tokens is used up evenly holds s/2 of it on average. It
+	// means something only where nearly all demand is admitted: a region that stands
+	// empty holds less.
 	Least float64
 	Used  float64
 	False float64
