@@ -13,7 +13,7 @@ import (
 
 const three = head + `quotas:
 - {name: minute, match: {api_key: "*"}, limit: {tokens: 6, per: 1m, burst: 4}, partition: {mode: fail_closed}}
-- {name: hour, match: {api_key: "*"}, limit: {tokens: 5, per: 1h, algorithm: fixed_window}}
+- {name: window, match: {api_key: "*"}, limit: {tokens: 5, per: 1h, algorithm: fixed_window}}
 - {name: tenant, match: {tenant: "*"}, limit: {tokens: 1000, per: 1m}, partition: {mode: fail_closed}}
 - {name: vip, match: {plan: vip}, limit: {tokens: unbounded}}
 `
@@ -49,11 +49,11 @@ func TestDetailsTellOfEveryQuotaThatMatches(t *testing.T) {
 		require.True(t, d.Allowed, "%+v", d)
 		assert.Len(t, by, 3, "an unbounded quota has no bucket")
 		assert.Equal(t, int64(1), by["minute"].Remaining)
-		assert.Equal(t, int64(2), by["hour"].Remaining)
+		assert.Equal(t, int64(2), by["window"].Remaining)
 		assert.Equal(t, int64(997), by["tenant"].Remaining)
 
 		d, by = detailed(t, l, 3, k, tenant)
-		assert.Equal(t, "api/hour", d.Quota, "both are short, and the window takes longer")
+		assert.Equal(t, "api/window", d.Quota, "both are short, and the window takes longer")
 		assert.Equal(t, limiter.Exhausted, d.Reason)
 		assert.Greater(t, d.RetryAfter, 59*time.Minute)
 		assert.True(t, by["minute"].Short)
@@ -77,6 +77,7 @@ func TestCOST03_ACostThatOneQuotaCanNeverGiveIsImpossible(t *testing.T) {
 	const text = head + `quotas:
 - {name: a, match: {api_key: "*"}, limit: {tokens: 10, per: 1h}, partition: {mode: fail_closed}}
 - {name: b, match: {api_key: "*"}, limit: {tokens: 5, per: 1h}, partition: {mode: fail_closed}}
+- {name: c, match: {api_key: "*"}, limit: {tokens: 5, per: 1h}, partition: {mode: fail_closed}}
 `
 	k := limiter.Pair{Key: "api_key", Value: "k"}
 	run(t, text, func(t *testing.T, _ *limitertest.Coordinator, l *limiter.Limiter) {
@@ -87,7 +88,12 @@ func TestCOST03_ACostThatOneQuotaCanNeverGiveIsImpossible(t *testing.T) {
 		assert.Equal(t, "api/b", d.Quota)
 		assert.Equal(t, int64(5), d.Most)
 		assert.Zero(t, d.RetryAfter)
-		assert.True(t, by["b"].Short)
+		for _, name := range []string{"a", "b", "c"} {
+			assert.True(t, by[name].Short, name)
+		}
+		assert.Positive(t, by["a"].RetryAfter)
+		assert.Zero(t, by["b"].RetryAfter)
+		assert.Zero(t, by["c"].RetryAfter)
 	})
 }
 
@@ -96,7 +102,7 @@ func TestCOST03_ACostThatOneQuotaCanNeverGiveIsImpossible(t *testing.T) {
 func TestHDR07_AnUnknownBucketHidesNoLongerWait(t *testing.T) {
 	const text = head + `quotas:
 - {name: tenant, match: {tenant: "*"}, limit: {tokens: 100, per: 1h}, partition: {mode: fail_closed}}
-- {name: all, match: {}, limit: {tokens: 2, per: 1h}, partition: {mode: fail_closed}}
+- {name: whole, match: {}, limit: {tokens: 2, per: 1h}, partition: {mode: fail_closed}}
 `
 	run(t, text, func(t *testing.T, c *limitertest.Coordinator, l *limiter.Limiter) {
 		for range 2 {
@@ -105,7 +111,7 @@ func TestHDR07_AnUnknownBucketHidesNoLongerWait(t *testing.T) {
 		}
 		c.SetFaults(limitertest.Faults{Mute: true})
 		d, by := detailed(t, l, 1, limiter.Pair{Key: "tenant", Value: "new"})
-		assert.Equal(t, "api/all", d.Quota)
+		assert.Equal(t, "api/whole", d.Quota)
 		assert.Equal(t, limiter.Exhausted, d.Reason)
 		assert.Greater(t, d.RetryAfter, 20*time.Minute)
 		assert.True(t, by["tenant"].Short)

@@ -62,12 +62,13 @@ func (f *Form) Fields(h http.Header, domain string, d *limiter.Decision, all []l
 }
 
 // appendItem appends one item of a structured field: a string, which names the
-// quota and consists of letters, digits and .-_, with two Integer parameters.
-func appendItem(b []byte, name string, p1 byte, v1 int64, p2 byte, v2 int64) []byte {
-	b = append(append(append(b, '"'), name...), '"', ';', p1, '=')
-	b = strconv.AppendInt(b, min(v1, maxInteger), 10)
-	b = append(b, ';', p2, '=')
-	return strconv.AppendInt(b, min(v2, maxInteger), 10)
+// quota and consists of letters, digits and .-_, with two Integer parameters:
+// tokens, and seconds, of which no duration has too many.
+func appendItem(b []byte, name string, tokensIn byte, tokens int64, secondsIn byte, seconds int64) []byte {
+	b = append(append(append(b, '"'), name...), '"', ';', tokensIn, '=')
+	b = strconv.AppendInt(b, min(tokens, maxInteger), 10)
+	b = append(b, ';', secondsIn, '=')
+	return strconv.AppendInt(b, seconds, 10)
 }
 
 // shortName is a quota's name within its domain.
