@@ -34,6 +34,12 @@ func (l *Limiter) AllowDetailed(ctx context.Context, req Request, n int64, into 
 	if err != nil {
 		return d, into, err
 	}
+	if r := l.rules.Load(); len(s.cells) == 0 && d.Limit > 0 && r != nil {
+		// In a domain with rules a request matches one rule, which has one quota.
+		if q := r.set.Quota(d.Quota); q != nil {
+			into = append(into, standingOf(q, &d))
+		}
+	}
 	roundTrip := time.Duration(l.roundTrip.Load())
 	for i := range s.cells {
 		into = append(into, l.standing(&s.matched, &v, i, n, &d, roundTrip))
@@ -45,8 +51,7 @@ func (l *Limiter) AllowDetailed(ctx context.Context, req Request, n int64, into 
 func (l *Limiter) standing(m *matched, v *lease.Verdict, i int, n int64, d *Decision, roundTrip time.Duration) Standing {
 	s := Standing{Quota: m.quotas[i].Quota}
 	if s.Quota.ID == d.Quota {
-		s.Limit, s.Remaining, s.Reset, s.Short, s.RetryAfter = d.Limit, d.Remaining, d.Reset, !d.Allowed, d.RetryAfter
-		return s
+		return standingOf(s.Quota, d)
 	}
 	o := l.view(m, v, i, n, roundTrip)
 	switch {
@@ -61,4 +66,9 @@ func (l *Limiter) standing(m *matched, v *lease.Verdict, i int, n int64, d *Deci
 	}
 	s.Limit, s.Remaining, s.Reset = o.Limit, o.Remaining, max(o.Reset, s.RetryAfter)
 	return s
+}
+
+// standingOf is how the quota that decided stands.
+func standingOf(q *policy.Quota, d *Decision) Standing {
+	return Standing{Quota: q, Limit: d.Limit, Remaining: d.Remaining, Reset: d.Reset, Short: !d.Allowed, RetryAfter: d.RetryAfter}
 }

@@ -199,3 +199,32 @@ func TestKEY07_NoKeyBreaksTheMetrics(t *testing.T) {
 		}
 	})
 }
+
+// TestADomainWithRulesIsToldOverHTTPToo is about configurations of
+// envoyproxy/ratelimit: a request matches one rule there.
+func TestADomainWithRulesIsToldOverHTTPToo(t *testing.T) {
+	run(t, ruledPolicy, func(t *testing.T, r *rig) {
+		for i := range 3 {
+			a := r.get("/v1/check?domain=edge&ip=1")
+			policy, limit := a.header.Get("RateLimit-Policy"), a.header.Get("RateLimit")
+			assert.Contains(t, policy, `;q=2;w=`, a.text)
+			assert.Contains(t, limit, fmt.Sprintf(";r=%d;t=", max(0, 1-i)))
+			assert.Equal(t, strings.SplitN(policy, ";", 2)[0], strings.SplitN(limit, ";", 2)[0])
+			if i < 2 {
+				assert.Equal(t, http.StatusOK, a.code)
+				continue
+			}
+			assert.Equal(t, http.StatusTooManyRequests, a.code)
+			assert.Len(t, a.body["violated-policies"], 1)
+			assert.NotEmpty(t, a.header.Get("Retry-After"))
+		}
+		a := r.get("/v1/check?domain=edge&ip=6.6.6.6")
+		assert.Equal(t, "impossible", a.body["reason"])
+		assert.Empty(t, a.header.Get("Retry-After"))
+		r.get("/v1/check?domain=edge&tester=t")
+		a = r.get("/v1/check?domain=edge&tester=t")
+		assert.Equal(t, http.StatusOK, a.code)
+		assert.Equal(t, "advised", a.body["reason"])
+		assert.Contains(t, a.header.Get("RateLimit"), ";r=0;t=")
+	})
+}

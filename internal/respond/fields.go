@@ -62,13 +62,32 @@ func (f *Form) Fields(h http.Header, domain string, d *limiter.Decision, all []l
 }
 
 // appendItem appends one item of a structured field: a string, which names the
-// quota and consists of letters, digits and .-_, with two Integer parameters:
-// tokens, and seconds, of which no duration has too many.
+// quota, with two Integer parameters: tokens, and seconds, of which no duration
+// has too many.
 func appendItem(b []byte, name string, tokensIn byte, tokens int64, secondsIn byte, seconds int64) []byte {
-	b = append(append(append(b, '"'), name...), '"', ';', tokensIn, '=')
+	b = append(appendString(b, name), ';', tokensIn, '=')
 	b = strconv.AppendInt(b, min(tokens, maxInteger), 10)
 	b = append(b, ';', secondsIn, '=')
 	return strconv.AppendInt(b, seconds, 10)
+}
+
+// appendString appends a String (RFC 9651, 3.3.3). It has printable ASCII alone,
+// which the names of quotas are; those of rules may have anything, and what is not
+// is percent-encoded.
+func appendString(b []byte, s string) []byte {
+	const digits = "0123456789ABCDEF"
+	b = append(b, '"')
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '"' || c == '\\':
+			b = append(b, '\\', c)
+		case c < ' ' || c > '~':
+			b = append(b, '%', digits[c>>4], digits[c&15])
+		default:
+			b = append(b, c)
+		}
+	}
+	return append(b, '"')
 }
 
 // shortName is a quota's name within its domain.

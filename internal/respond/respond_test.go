@@ -79,6 +79,21 @@ func TestFieldsHaveAnItemForEveryQuota(t *testing.T) {
 	assert.Empty(t, h, "without a quota there is nothing to tell")
 }
 
+// TestKEY07_NoNameBreaksAField is about the names of rules, which are made of
+// what others configured.
+func TestKEY07_NoNameBreaksAField(t *testing.T) {
+	for name, want := range map[string]string{
+		`user_"x"\y`: `user_"x"\y`, "a\r\nSet-Cookie: b": "a%0D%0ASet-Cookie: b", "\u00e9\x7f": "%C3%A9%7F", "a, b;r=1": "a, b;r=1", "": "",
+	} {
+		q := *quota(t, "q", "{tokens: 1, per: 1s}")
+		q.ID = "api/" + name
+		h := http.Header{}
+		(&Form{}).Fields(h, "api", &limiter.Decision{}, []limiter.Standing{{Quota: &q}}, time.Now())
+		assert.Equal(t, []item{{want, map[string]int64{"q": 1, "w": 1}}}, parse(t, h, "RateLimit-Policy"))
+		assert.Equal(t, []item{{want, map[string]int64{"r": 0, "t": 0}}}, parse(t, h, "RateLimit"))
+	}
+}
+
 // TestIntegersFitTheirField is about limits above what a structured field can
 // say: 2^53 has a digit too many.
 func TestIntegersFitTheirField(t *testing.T) {
