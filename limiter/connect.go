@@ -207,6 +207,9 @@ func (l *Limiter) accept(address string, w lease.Welcome) ([]lease.Hello, error)
 	if l.draining.Load() {
 		return nil, ErrClosed
 	}
+	// Not before the session is open: who waited for the policy would else be
+	// denied for want of a coordinator.
+	defer l.announce()
 	now := l.now()
 	if r := l.rules.Load(); !l.holder.Older(w) && (r == nil || l.revision != w.PolicyRevision || !bytes.Equal(l.policy, w.Policy)) {
 		if err := l.adopt(w.PolicyRevision, w.Policy); err != nil {

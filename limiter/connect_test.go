@@ -477,3 +477,17 @@ func TestAConnectionThatTakesNothingMoreHoldsUpNoDecision(t *testing.T) {
 		assert.True(t, allow(t, l, key("a"), 1).Allowed)
 	})
 }
+
+// TestWhoWaitsForThePolicyFindsACoordinator asks for a key that nobody knows at
+// the first moment at which that is possible.
+func TestWhoWaitsForThePolicyFindsACoordinator(t *testing.T) {
+	for range 200 {
+		synctest.Test(t, func(t *testing.T) {
+			l := region(t, limitertest.New(t, limitertest.Options{Policy: perKey(ample)}))
+			require.NoError(t, l.Ready(t.Context()))
+			require.True(t, l.Connected())
+			d := allow(t, l, key("a"), 1)
+			require.True(t, d.Allowed, "%+v", d)
+		})
+	}
+}

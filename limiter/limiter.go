@@ -108,6 +108,7 @@ func New(opts Options) (*Limiter, error) {
 		if err := l.adopt(kept.revision, kept.policy); err != nil {
 			return nil, fmt.Errorf("limiter: DataDir %q: %w", opts.DataDir, err)
 		}
+		l.announce()
 	}
 	if l.metrics, err = newMetrics(l, opts.Registerer); err != nil {
 		return nil, err
@@ -150,10 +151,20 @@ func (l *Limiter) adopt(revision uint64, text []byte) error {
 		return nil
 	}
 	l.rules.Store(r)
-	if before == nil {
+	return nil
+}
+
+// announce lets those go who wait for a policy, once there is one. Its caller is
+// the holder's owner.
+func (l *Limiter) announce() {
+	if l.rules.Load() == nil {
+		return
+	}
+	select {
+	case <-l.ready:
+	default:
 		close(l.ready)
 	}
-	return nil
 }
 
 // unready says why there are no rules.
