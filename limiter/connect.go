@@ -58,14 +58,28 @@ func (l *Limiter) connect(ctx context.Context) {
 		leader = ""
 		if welcomed {
 			pause.Reset()
-			next += len(l.opts.Coordinators) - 1 // the same one first
 		}
+		next = l.nextAddress(next, address, welcomed && !errors.Is(err, errSilent))
 		select {
 		case <-ctx.Done():
 		case <-l.closing:
 		case <-l.clock.After(pause.NextBackOff()):
 		}
 	}
+}
+
+// nextAddress is the number of the address to try after a conversation with one
+// ended: the same one again, or surely another, if there is any. One that fell
+// silent costs a silence each time that it is tried, and a standby may lead by now.
+func (l *Limiter) nextAddress(next int, address string, again bool) int {
+	n := len(l.opts.Coordinators)
+	switch {
+	case again:
+		return next + n - 1
+	case l.opts.Coordinators[next%n] == address:
+		return next + 1
+	}
+	return next
 }
 
 // errOrderly is the end of a session that a coordinator ended without an error.

@@ -420,6 +420,35 @@ func TestEveryAddressIsTried(t *testing.T) {
 	})
 }
 
+// TestASilentCoordinatorIsNotTheNextToBeTried: a region that lost a leader without a
+// word goes on to the standby, although it knew that leader to be one.
+func TestASilentCoordinatorIsNotTheNextToBeTried(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := limitertest.New(t, limitertest.Options{Policy: perKey(ample)})
+		var mu sync.Mutex
+		var tried []string
+		l := region(t, c, func(o *limiter.Options) {
+			o.Coordinators = []string{"passthrough:///a", "passthrough:///b"}
+			o.DialOptions = []grpc.DialOption{grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) {
+				mu.Lock()
+				defer mu.Unlock()
+				tried = append(tried, address)
+				if address != "a" {
+					return nil, os.ErrNotExist
+				}
+				return c.DialContext(ctx)
+			})}
+		})
+		ready(t, l)
+		c.SetFaults(limitertest.Faults{Frozen: true})
+		time.Sleep(4 * time.Second) // one silence, and a little
+		mu.Lock()
+		defer mu.Unlock()
+		require.GreaterOrEqual(t, len(tried), 2)
+		assert.Equal(t, []string{"a", "b"}, tried[:2])
+	})
+}
+
 // TestTheLogOfAnOutageIsShort has two addresses fail in turn, each in its own
 // way, and a session that ends for a new policy.
 func TestTheLogOfAnOutageIsShort(t *testing.T) {
