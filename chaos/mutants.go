@@ -27,6 +27,7 @@ var Mutants = []Mutant{
 	{"a window goes back", "5", 400, "windows under wandering wall clocks"},
 	{"Q changed by deltas", "5", 400, ""},
 	{"a retry re-anchors the deadline", "6", 400, ""},
+	{"a holder without deadlines", "6", 400, ""},
 	{"wall-clock expiry", "6", 4000, ""},
 	{"suspension not counted", "6", 4000, ""},
 	{"clocks beyond the drift", "6", 4000, ""},

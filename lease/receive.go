@@ -85,6 +85,9 @@ func (h *Holder) grant(now time.Duration, g *Grant) {
 	if mutated("a retry re-anchors the deadline") {
 		g.TTL += now - g.Echo
 	}
+	if mutated("a holder without deadlines") {
+		g.TTL += time.Hour
+	}
 	l := c.lease.Load()
 	news := l == nil || g.Account != l.account || g.Granted > l.granted
 	switch {

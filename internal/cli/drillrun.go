@@ -113,8 +113,8 @@ func (o *drillFlags) complete(r *result.Result, name string) {
 
 // report writes what was asked for and turns the verdict into the exit code.
 func (o *drillFlags) report(cmd *cobra.Command, r *result.Result) error {
-	err := o.files.write(r)
-	if err = errors.Join(err, report.Text(cmd.OutOrStdout(), r)); err != nil {
+	written := o.files.write(r)
+	if err := errors.Join(written, report.Text(cmd.OutOrStdout(), r)); err != nil {
 		return err
 	}
 	switch r.Verdict.Outcome {

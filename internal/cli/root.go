@@ -6,6 +6,7 @@ import "github.com/spf13/cobra"
 // binary: the demo, tools for policies, and, out of sight, the processes
 // themselves, so that demos and drills need nothing else.
 func NewRoot() *cobra.Command {
+	breakLaw()
 	root := &cobra.Command{
 		Use:   "leasehold",
 		Short: "Quotas that hold across regions",

@@ -34,6 +34,8 @@ func (s *Store) Commit(ctx context.Context, leader lease.LeaderKey, writes []lea
 		return 0, unavailable(err)
 	case errors.Is(err, rpctypes.ErrNoSpace):
 		return 0, s.noSpace(ctx, leader, writes, err)
+	case err != nil && mutated("no fence at the store"):
+		return 0, unavailable(err)
 	case err != nil:
 		return 0, commitError(err)
 	case !resp.Succeeded:
@@ -84,6 +86,9 @@ func (s *Store) transaction(leader lease.LeaderKey, writes []lease.Write) (guard
 		} else {
 			apply = append(apply, clientv3.OpPut(key, string(w.Value)))
 		}
+	}
+	if mutated("no fence at the store") {
+		guard = nil
 	}
 	return guard, apply, look
 }

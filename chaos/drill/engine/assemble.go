@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/a1009580/leasehold/chaos/drill/fleet"
 	"github.com/a1009580/leasehold/chaos/drill/load"
 	"github.com/a1009580/leasehold/chaos/drill/measure"
 	"github.com/a1009580/leasehold/chaos/drill/result"
@@ -56,19 +57,42 @@ func (r *run) record() *measure.Record {
 	slices.SortFunc(rec.Requests, func(a, b load.Request) int {
 		return cmp.Or(cmp.Compare(a.Received, b.Received), cmp.Compare(a.Sent, b.Sent))
 	})
+	if s.Quota.Partition.Mode == policy.FailClosed {
+		rec.TTL = s.Quota.Lease.TTL
+	}
 	regions := r.fleet.Of(result.Region)
-	for _, p := range regions {
+	for i, p := range regions {
 		rec.Regions = append(rec.Regions, p.Name)
+		rec.RoundTrips = append(rec.RoundTrips, s.Topology.Regions[i].RoundTrip)
 	}
 	for _, f := range r.faults {
 		rec.Faults = append(rec.Faults, measure.Outage{From: f.from, To: f.to, Region: -1})
-		for _, p := range f.gone {
-			if i := slices.Index(regions, p); i >= 0 {
+		for i, p := range regions {
+			if slices.Contains(f.gone, p) {
 				rec.Faults = append(rec.Faults, measure.Outage{From: f.from, To: f.to, Region: i})
+			}
+			if f.fault.Kind == scenario.Freeze && slices.Contains(f.gone, p) || f.silent(p, r.fleet.Of(result.Coordinator)) {
+				rec.Silences = append(rec.Silences, measure.Silence{From: f.struck, To: f.healing, Region: i, Frozen: f.fault.Kind == scenario.Freeze})
 			}
 		}
 	}
 	return rec
+}
+
+// silent says that a fault cuts a region off from every coordinator, in one
+// direction at least, for all of its time.
+func (f *injected) silent(region *fleet.Process, coordinators []*fleet.Process) bool {
+	if f.fault.Kind != scenario.Cut {
+		return false
+	}
+	for _, c := range coordinators {
+		if !slices.ContainsFunc(f.cut, func(p [2]*fleet.Process) bool {
+			return p == [2]*fleet.Process{region, c} || p == [2]*fleet.Process{c, region}
+		}) {
+			return false
+		}
+	}
+	return true
 }
 
 // overshoots judges the promise: the larger limit over all of the run, and, where

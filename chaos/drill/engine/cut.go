@@ -97,6 +97,7 @@ func (r *run) beginCut(ctx context.Context, f *injected) (healing, error) {
 	if err != nil {
 		return nil, err
 	}
+	f.cut = pairs
 	cuts, err := r.cutAll(pairs)
 	if err != nil {
 		return nil, err

@@ -19,9 +19,13 @@ type injected struct {
 	fault   scenario.Fault
 	targets []*fleet.Process
 	// gone are those that cannot answer while it lasts.
-	gone     []*fleet.Process
-	from, to time.Duration // since the load began; to is 0 while it lasts
-	bite     result.Bite
+	gone []*fleet.Process
+	cut  [][2]*fleet.Process // the directions that a cut takes away
+	// from and to are the first and the last moment of it, since the load began;
+	// to is 0 while it lasts. From struck to healing all of it was there.
+	from, to        time.Duration
+	struck, healing time.Duration
+	bite            result.Bite
 }
 
 // healing ends a fault and proves that it bit.
@@ -54,7 +58,9 @@ func (r *run) strike(ctx context.Context, f *injected) {
 	r.event("drill", result.EventInject, f.fault.String())
 	heal, err := r.begin(acting, f)
 	if err == nil {
+		f.struck = r.load.Since()
 		sleep(ctx, f.fault.For-time.Since(began))
+		f.healing = r.load.Since()
 		f.bite, err = heal(acting)
 	}
 	f.to = r.load.Since()

@@ -24,6 +24,14 @@ type Record struct {
 	// Faults are when faults were there, by the regions whose process stood still or
 	// was gone for them.
 	Faults []Outage
+	// Silences are when nothing could pass between a region and any coordinator,
+	// in one direction at least.
+	Silences []Silence
+	// TTL is the length of a lease if nothing else can be spent, as in the mode
+	// fail_closed; else 0. RoundTrips are the least times, by region, between a
+	// report and its answer.
+	TTL        time.Duration
+	RoundTrips []time.Duration
 	// OfRegions are by region, then by time; OfCoordinators by time.
 	OfRegions      [][]RegionSample
 	OfCoordinators []CoordinatorSample
@@ -40,6 +48,14 @@ type Outage struct {
 	From, To time.Duration
 	// Region is the one that could not answer for it, -1 if all could.
 	Region int
+}
+
+// Silence is a time in which a region cannot have been granted anything.
+type Silence struct {
+	From, To time.Duration
+	Region   int
+	// Frozen says that the region stood still itself, and so decided nothing.
+	Frozen bool
 }
 
 // RegionSample is what a region said. It was so at some time from Asked to At.

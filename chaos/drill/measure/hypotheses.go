@@ -82,12 +82,12 @@ func (r *Record) checkAdmitted(e scenario.Expectation, c *result.Check) {
 		c.Statement += fmt.Sprintf(", after its first %v", e.After)
 	}
 	switch {
-	case e.Most == 0:
+	case e.Most == nil:
 		c.Expected = fmt.Sprintf("at least %.0f%% of what the limit's rate allows", 100*e.Least)
 	case e.Least == 0:
-		c.Expected = fmt.Sprintf("at most %.0f%% of what the limit's rate allows", 100*e.Most)
+		c.Expected = fmt.Sprintf("at most %.0f%% of what the limit's rate allows", 100**e.Most)
 	default:
-		c.Expected = fmt.Sprintf("%.0f%% to %.0f%% of what the limit's rate allows", 100*e.Least, 100*e.Most)
+		c.Expected = fmt.Sprintf("%.0f%% to %.0f%% of what the limit's rate allows", 100*e.Least, 100**e.Most)
 	}
 	p, ok := r.Phase(result.PhaseKind(e.Phase))
 	if !ok || p.From+e.After >= p.To {
@@ -96,7 +96,7 @@ func (r *Record) checkAdmitted(e scenario.Expectation, c *result.Check) {
 	use := r.Use(r.index(e.Region), p.From+e.After, p.To)
 	c.Observed = fmt.Sprintf("%.1f%%", 100*use)
 	c.Outcome = result.Held
-	if use < e.Least || e.Most > 0 && use > e.Most {
+	if use < e.Least || e.Most != nil && use > *e.Most {
 		c.Outcome = result.Broken
 	}
 }

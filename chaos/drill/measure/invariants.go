@@ -17,7 +17,7 @@ const longestWait = 2 * time.Second
 // ended without being told to.
 func (r *Record) Invariants(crashes []string) []result.Check {
 	return []result.Check{
-		r.booksBalance(), r.nothingOverspent(), r.oneLeader(), r.policyForward(), r.cutOffStaysReady(), r.answersInTime(),
+		r.booksBalance(), r.nothingOverspent(), r.oneLeader(), r.policyForward(), r.deadlinesKept(), r.cutOffStaysReady(), r.answersInTime(),
 		nothingCrashed(crashes),
 	}
 }
@@ -128,6 +128,53 @@ func (r *Record) policyForward() result.Check {
 		ID: "policy-forward", Statement: "no region goes back to an older policy (law 12)", Expected: "revisions only rise",
 		Observed: fmt.Sprintf("they only rose, in %d answers", looked),
 	}, looked, wrong)
+}
+
+// deadlinesKept looks for admissions by regions of which every lease must have
+// ended. All that a region may spend in the mode fail_closed was granted in answer
+// to a report, and ends a lease after that was sent. So one that is cut off spends
+// nothing once a lease has passed; and one that stood still for longer than a lease
+// spends nothing before a report can have been answered. Other modes have more to
+// spend, and are not looked at.
+func (r *Record) deadlinesKept() result.Check {
+	var wrong []string
+	looked := 0
+	for _, w := range r.lapses() {
+		for _, q := range r.Requests {
+			if q.Region != w.Region || q.Outcome == load.Failed || q.Received < w.From || q.Received > w.To || !w.Frozen && q.Sent < w.From {
+				continue // not surely decided then
+			}
+			looked++
+			if q.Outcome == load.Admitted {
+				wrong = append(wrong, fmt.Sprintf("%s admitted one at %.2f s, when all of its leases had ended", r.Regions[w.Region], q.Received.Seconds()))
+			}
+		}
+	}
+	return verdict(result.Check{
+		ID: "deadlines-kept", Statement: "a region spends nothing of a lease that has ended (law 6)", Expected: "no admission after the end of the last lease",
+		Observed: fmt.Sprintf("none in %d decisions", looked),
+	}, looked, wrong)
+}
+
+// lapses are the times in which a region has no lease that still runs. In those of
+// a frozen one whatever is answered was decided then: it answered nothing before.
+func (r *Record) lapses() []Silence {
+	var all []Silence
+	if r.TTL == 0 {
+		return nil
+	}
+	lease := r.TTL + r.TTL*DriftPPM/1_000_000
+	for _, s := range r.Silences {
+		if s.To-s.From <= lease {
+			continue
+		}
+		if s.Frozen {
+			all = append(all, Silence{Region: s.Region, From: s.To, To: s.To + r.RoundTrips[s.Region], Frozen: true})
+		} else {
+			all = append(all, Silence{Region: s.Region, From: s.From + lease, To: s.To})
+		}
+	}
+	return all
 }
 
 func (r *Record) cutOffStaysReady() result.Check {

@@ -142,8 +142,9 @@ type Expectation struct {
 	Kind   ExpectationKind
 	Phase  string
 	Region string // of Admitted, empty for all of them together; of StaysReady
-	// Least and Most bound a share of the limit; Most is 0 for none.
-	Least, Most float64
+	// Least and Most bound a share of the limit; Most is nil for none.
+	Least float64
+	Most  *float64
 	// After is which part of the phase is passed over, at its beginning.
 	After  time.Duration
 	Within time.Duration

@@ -201,7 +201,10 @@ func (d *decoder) expectation(o *object, kind ExpectationKind, t *Topology) (e E
 	e.Phase = d.word(p.get("phase"), p.name("phase"), "baseline", "fault", "recovery")
 	e.Region = d.word(p.get("region"), p.name("region"), regions...)
 	e.Least = d.percent(p.get("at_least"), p.name("at_least"), 10)
-	e.Most = d.percent(p.get("at_most"), p.name("at_most"), 10)
+	if n := p.get("at_most"); n != nil {
+		most := d.percent(n, p.name("at_most"), 10)
+		e.Most = &most
+	}
 	e.After = d.duration(p.get("after"), p.name("after"), 0, maxPhase)
 	e.Within = d.duration(p.get("within"), p.name("within"), 10*time.Millisecond, maxPhase)
 	if kind == Admitted && p.get("at_least") == nil && p.get("at_most") == nil {
