@@ -21,7 +21,7 @@ func (h *Holder) Clone() *Holder {
 		names:  slices.Clone(h.names), cursor: h.cursor, seq: h.seq,
 		dropped: slices.Clone(h.dropped), closed: h.closed,
 	}
-	c.cuts, c.ahead, c.clocked = slices.Clone(h.cuts), h.ahead, h.clocked
+	c.cuts, c.ahead, c.made, c.clocked = slices.Clone(h.cuts), h.ahead, h.made, h.clocked
 	c.cut.Store(h.cut.Load()) // never changed in place
 	c.live.Store(h.live.Load())
 	c.wall.Store(h.wall.Load())

@@ -241,3 +241,29 @@ func TestSYNC05_OverspendCountsInItsOwnWindow(t *testing.T) {
 	require.Less(t, s.Observed.High, s.Overspent, "the worst window is not all of them")
 	require.Positive(t, s.Observed.High)
 }
+
+// What a holder answers grows with every message that reaches it, and with nothing else: so the coordinator
+// tells a holder that hears it from one that only speaks.
+func TestAReportTellsWhetherItsHolderHears(t *testing.T) {
+	r := newRig(t, fallback())
+	h := r.join("us")
+	heard := func() time.Duration {
+		batch, _ := h.Tick(r.now)
+		return batch.Answered
+	}
+	joined := heard()
+	require.Equal(t, r.now, joined, "the answer to the Hello")
+	r.run(3 * time.Second)
+	require.Greater(t, heard(), joined+time.Second)
+	r.deaf = map[string]bool{"us": true}
+	last := heard()
+	r.run(10 * time.Second)
+	require.Equal(t, last, heard(), "time alone answers nothing")
+	r.deaf = nil
+	h.Disconnected()
+	w, ok := r.ledger.OpenSession()
+	require.True(t, ok)
+	_, err := h.Welcome(r.now, w)
+	require.NoError(t, err)
+	require.Zero(t, heard(), "nothing was heard in the new session yet")
+}

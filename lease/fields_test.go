@@ -37,7 +37,7 @@ var fields = map[reflect.Type]string{
 	reflect.TypeFor[Stock]():         `Pool Chunk Outstanding`,
 	reflect.TypeFor[bound]():         `Holder Tokens`,
 	reflect.TypeFor[Holder](): `cfg cluster seenEpoch seenRevision policy drift interval roundTrip wall session live lastOut
-		quotas names cells cursor bornMu born seq touched urgent dropped closed cut cuts owing ahead clocked`,
+		quotas names cells cursor bornMu born seq touched urgent dropped closed cut cuts owing ahead made clocked`,
 	reflect.TypeFor[holding]():    `terms floor cells count full floorSpent overspent window credited returned max`,
 	reflect.TypeFor[floorLease](): `slot grant rate burst start deadline clock`,
 	reflect.TypeFor[Cell](): `id seq owner quota lease low refused need largest answered hint queued next mu floor floorGrant window
@@ -64,7 +64,7 @@ var fields = map[reflect.Type]string{
 	reflect.TypeFor[FloorReturn]():  `Quota Slot Grant Window`,
 	reflect.TypeFor[FloorClaim]():   `Quota Slot Grant`,
 	reflect.TypeFor[Hello]():        `Session Cluster Holder SeenEpoch SeenRevision PolicyRevision Piece Last Claims Floors`,
-	reflect.TypeFor[ReportBatch]():  `Session Sent Part Clock Reports Cuts Overspent Owes Goodbye Floors`,
+	reflect.TypeFor[ReportBatch]():  `Session Sent Part Clock Answered Reports Cuts Overspent Owes Goodbye Floors`,
 	reflect.TypeFor[Report]():       `Bucket Account Spent Returned Refunded GrantSeen EchoSeen Ask FloorGrant FloorReturned FloorWindow FloorSpent Span Close`,
 	reflect.TypeFor[GrantBatch]():   `Session Echo PolicyRevision StoreRevision Wall Made Grants Recalls Floors`,
 	reflect.TypeFor[Grant]():        `Bucket Account Granted TTL Echo Window Pool Wait Closed`,

@@ -89,8 +89,10 @@ type Holder struct {
 	cuts  []cutSpan           // of which the coordinator is to hear
 	owing []*Cell             // that spent unreserved, of which it is to hear
 	// ahead is how far the coordinator's clock is ahead of ours at least, by its
-	// messages in the session; clocked that there was one.
+	// messages in the session, made what it showed when the last was made; clocked
+	// that there was one.
 	ahead   time.Duration
+	made    time.Duration
 	clocked bool
 }
 

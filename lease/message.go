@@ -69,8 +69,12 @@ type ReportBatch struct {
 	Part uint32
 	// Clock is what the coordinator's clock showed at least at Sent, by its last
 	// message in the session; 0 is not known.
-	Clock   time.Duration
-	Reports []Report
+	Clock time.Duration
+	// Answered is the GrantBatch.Made of the last message that reached the holder
+	// in the session, 0 if none did: when it grows, the holder hears the
+	// coordinator. It is for telling links apart, and no law depends on it.
+	Answered time.Duration
+	Reports  []Report
 	// Cuts and Overspent tell what happened while the holder was cut off.
 	Cuts      []CutReport
 	Overspent []Overspend

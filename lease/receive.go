@@ -21,7 +21,7 @@ func (h *Holder) Grants(now time.Duration, b GrantBatch) error {
 	if b.Wall > 0 {
 		h.wall.Store(b.Wall - int64(now))
 	}
-	h.ahead, h.clocked = b.Made-now, true
+	h.ahead, h.made, h.clocked = b.Made-now, b.Made, true
 	h.see(b.Session.Epoch, b.StoreRevision)
 	for i := range b.Grants {
 		h.grant(now, &b.Grants[i])

@@ -186,7 +186,7 @@ func (w *stateWriter) cuts(h *Holder) {
 	if w.Plain {
 		return
 	}
-	w.int(int64(h.ahead))
+	w.int(int64(h.ahead), int64(h.made))
 	w.bits(h.clocked)
 	w.count(len(h.cuts))
 	for i := range h.cuts {

@@ -26,7 +26,7 @@ func (r *ReportBatch) AppendState(dst []byte, f Frame, clock time.Duration) []by
 	}
 	if !w.Plain {
 		w.uint(uint64(r.Part))
-		w.int(int64(r.Clock))
+		w.int(int64(r.Clock), int64(r.Answered))
 		w.count(len(r.Cuts))
 		for i := range r.Cuts {
 			w.cutReport(&r.Cuts[i])

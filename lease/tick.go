@@ -43,7 +43,7 @@ func (h *Holder) Tick(now time.Duration) (ReportBatch, bool) {
 	h.adoptBorn()
 	batch := ReportBatch{Session: h.session, Sent: now}
 	if h.clocked {
-		batch.Clock = now + h.ahead
+		batch.Clock, batch.Answered = now+h.ahead, h.made
 	}
 	live := h.live.Load()
 	for c := h.touched.Swap(nil); c != nil; {

@@ -17,6 +17,7 @@ type Line struct {
 	Kind   Kind
 	Region string // of a cut
 	Holder string // of one cut that took place, if it is known
+	Note   string // what else is to be known of it
 	// Holders and Cuts are at least 1.
 	Holders, Cuts int
 	Burst         int64
@@ -35,6 +36,7 @@ const (
 	ByCut   Kind = iota // cuts that are supposed, or that ended
 	Open                // a cut that goes on
 	Lowered             // a limit that was lowered, while leases of the larger one can still be spent
+	Told                // what was reported of cuts whose terms are not known
 )
 
 // String returns the kind as a word.
@@ -46,6 +48,8 @@ func (k Kind) String() string {
 		return "open"
 	case Lowered:
 		return "lowered"
+	case Told:
+		return "told"
 	}
 	return "unknown(" + strconv.Itoa(int(k)) + ")"
 }
@@ -96,8 +100,12 @@ func (l Line) Text() string {
 
 // subject says of whom the line is.
 func (l Line) subject() string {
-	if l.Kind == Lowered {
+	switch l.Kind {
+	case Lowered:
 		return "limit lowered"
+	case Told:
+		return "reported of cuts under a policy that is not known here"
+	case ByCut, Open:
 	}
 	who := l.Region
 	if l.Holder != "" {
@@ -105,6 +113,9 @@ func (l Line) subject() string {
 	}
 	if l.Kind == Open {
 		who += ", goes on"
+	}
+	if l.Note != "" {
+		who += ", " + l.Note
 	}
 	return who
 }

@@ -1,12 +1,15 @@
 package coordinator
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/a1009580/leasehold/lease"
+	"github.com/a1009580/leasehold/partition"
+	"github.com/a1009580/leasehold/policy"
 	"github.com/a1009580/leasehold/reconcile"
 )
 
@@ -48,9 +51,36 @@ func (s *Server) newTerm(ctx context.Context, leadership lease.Leadership) (*ter
 	case err != nil:
 		return nil, err
 	}
-	t := newTerm(s, leadership, ledger, inForce)
+	board, err := s.newBoard(now, ledger, meta, inForce.set)
+	if err != nil {
+		return nil, err
+	}
+	t := newTerm(s, leadership, ledger, board, inForce)
 	t.sure.Store(int64(sure))
 	return t, nil
+}
+
+// newBoard begins to watch links. If this leader begins with another policy than the stored one, what was granted
+// under that can still be spent.
+func (s *Server) newBoard(now lease.Moment, ledger *lease.Ledger, meta []lease.Entry, inForce *policy.Set) (*partition.Board, error) {
+	stored, err := lease.StoredPolicy(meta)
+	if err != nil {
+		return nil, err
+	}
+	first := inForce
+	if stored.Revision > 0 && !bytes.Equal(stored.Policy, ledger.Policy().Policy) {
+		if first, err = policy.Parse("the stored policy", stored.Policy); err != nil {
+			s.log.Warn("the policy of before cannot be read; what was granted under it is in no bound", "error", err)
+			first = inForce
+		}
+	}
+	sole := ledger.Policy().Revision <= 1 && ledger.Epoch().History <= 1 // no other was ever in force
+	board, err := partition.NewBoard(partition.DefaultTiming(), s.opts.Drift, first, sole)
+	if err != nil {
+		return nil, err
+	}
+	board.SetPolicy(now.Mono, inForce)
+	return board, nil
 }
 
 // bootTimeout bounds the reads before the books are open.

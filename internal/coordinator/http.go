@@ -3,8 +3,10 @@ package coordinator
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/pprof"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,7 +28,8 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", s.readyz)
 	mux.HandleFunc("GET /v1/status", func(w http.ResponseWriter, r *http.Request) { s.write(w, s.status(r.Context())) })
-	mux.HandleFunc("GET /v1/overshoot", func(w http.ResponseWriter, _ *http.Request) { s.write(w, s.overshoot()) })
+	mux.HandleFunc("GET /v1/overshoot", s.serveOvershoot)
+	mux.HandleFunc("GET /v1/links", s.serveLinks)
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 	mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
 	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
@@ -62,6 +65,9 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, "disk: %v\n", st.Disk)
 	}
 	fmt.Fprintf(w, "transactions in flight: %d\nsessions: %d\n", st.Transactions, len(st.Sessions))
+	for _, state := range slices.Sorted(maps.Keys(st.Links)) {
+		fmt.Fprintf(w, "links %s: %d\n", state, st.Links[state])
+	}
 }
 
 func (s *Server) write(w http.ResponseWriter, body any) {

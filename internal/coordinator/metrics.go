@@ -2,28 +2,35 @@ package coordinator
 
 import (
 	"errors"
+	"math"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/a1009580/leasehold/internal/version"
 	"github.com/a1009580/leasehold/lease"
+	"github.com/a1009580/leasehold/partition"
 )
 
 // metrics are what this coordinator counts. What it shows of its ledger comes
 // from a gauges.
 type metrics struct {
 	granted    *prometheus.CounterVec
-	refused    prometheus.Counter
-	overspent  prometheus.Counter
-	notWritten prometheus.Counter
-	malformed  prometheus.Counter
-	talks      *prometheus.CounterVec
-	stepDowns  *prometheus.CounterVec
-	proofs     *prometheus.CounterVec
-	reloads    *prometheus.CounterVec
-	calls      *prometheus.CounterVec
-	callTime   *prometheus.HistogramVec
+	floorSpent *prometheus.CounterVec
+	unreserved *prometheus.CounterVec
+
+	transitions *prometheus.CounterVec
+	cuts        *prometheus.CounterVec
+	refused     prometheus.Counter
+	overspent   prometheus.Counter
+	notWritten  prometheus.Counter
+	malformed   prometheus.Counter
+	talks       *prometheus.CounterVec
+	stepDowns   *prometheus.CounterVec
+	proofs      *prometheus.CounterVec
+	reloads     *prometheus.CounterVec
+	calls       *prometheus.CounterVec
+	callTime    *prometheus.HistogramVec
 }
 
 func newMetrics(r prometheus.Registerer, s *Server) *metrics {
@@ -35,6 +42,11 @@ func newMetrics(r prometheus.Registerer, s *Server) *metrics {
 	}
 	m := &metrics{
 		granted:    vector("lease_granted_tokens_total", "Tokens granted to holders.", "quota"),
+		floorSpent: vector("floor_spent_tokens_total", "Tokens that holders reported spent from their floors.", "quota"),
+		unreserved: vector("overspent_tokens_total", "Tokens that holders reported spent unreserved, beyond lease and floor, while they were cut off.", "quota"),
+		transitions: vector("link_transitions_total", "Changes of the links to holders, by the state that was entered.",
+			"region", "state"),
+		cuts:       vector("cuts_total", "Cuts of which holders told.", "region"),
 		refused:    counter("coordinator_refused_reports_total", "Claims and reports of buckets that could not be served."),
 		overspent:  counter("coordinator_overspent_reports_total", "Reports that said more than was granted; they changed nothing."),
 		notWritten: counter("store_transactions_not_written_total", "Debits that the store surely did not write; they are decided again."),
@@ -57,7 +69,7 @@ func newMetrics(r prometheus.Registerer, s *Server) *metrics {
 	for _, result := range []string{"accepted", "refused"} {
 		m.reloads.WithLabelValues(result)
 	}
-	r.MustRegister(m.granted, m.refused, m.overspent, m.notWritten, m.malformed, m.talks, m.stepDowns, m.proofs,
+	r.MustRegister(m.granted, m.floorSpent, m.unreserved, m.transitions, m.cuts, m.refused, m.overspent, m.notWritten, m.malformed, m.talks, m.stepDowns, m.proofs,
 		m.reloads, m.calls, m.callTime, newGauges(s))
 	return m
 }
@@ -95,7 +107,7 @@ func outcome(err error) string {
 type gauges struct {
 	s *Server
 
-	leader, granting, sessions, revision, diskFree, diskShort, build *prometheus.Desc
+	leader, granting, sessions, links, revision, diskFree, diskShort, build *prometheus.Desc
 
 	quota []quotaGauge
 }
@@ -114,10 +126,12 @@ func newGauges(s *Server) *gauges {
 		return quotaGauge{desc: desc(name, help, "quota"), value: value}
 	}
 	return &gauges{
-		s:         s,
-		leader:    desc("coordinator_leader", "1 while this coordinator holds the election."),
-		granting:  desc("coordinator_granting", "1 while this coordinator leads and nothing keeps it from granting."),
-		sessions:  desc("coordinator_sessions", "Connected holders; regions that the policy does not name are \"other\".", "region"),
+		s:        s,
+		leader:   desc("coordinator_leader", "1 while this coordinator holds the election."),
+		granting: desc("coordinator_granting", "1 while this coordinator leads and nothing keeps it from granting."),
+		sessions: desc("coordinator_sessions", "Connected holders; regions that the policy does not name are \"other\".", "region"),
+		links: desc("link_state", "Holders by the state of their link; regions that the policy does not name are \"other\".",
+			"region", "state"),
 		revision:  desc("policy_revision", "Revision of the policy in force."),
 		diskFree:  desc("store_disk_free_bytes", "Free space under the embedded store."),
 		diskShort: desc("store_disk_short", "1 while the store takes no writes for want of space."),
@@ -143,14 +157,19 @@ func newGauges(s *Server) *gauges {
 
 var (
 	boundDesc = prometheus.NewDesc("leasehold_overshoot_bound_tokens",
-		"The most by which a limit can be exceeded, whatever fails.", []string{"quota"}, nil)
+		"The most by which a limit can have been exceeded since this leader was elected, by the cuts that took place; "+
+			"+Inf without a bound.", []string{"quota"}, nil)
 	observedDesc = prometheus.NewDesc("leasehold_overshoot_observed_tokens",
-		"By how much reports prove that a limit was exceeded.", []string{"quota"}, nil)
+		"By how much reports prove that a limit was exceeded since then.", []string{"quota"}, nil)
+	observedHighDesc = prometheus.NewDesc("leasehold_overshoot_observed_high_tokens",
+		"By how much it may have been, as far as it was reported.", []string{"quota"}, nil)
 )
 
 // Describe implements prometheus.Collector.
 func (g *gauges) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{g.leader, g.granting, g.sessions, g.revision, g.diskFree, g.diskShort, g.build, boundDesc, observedDesc} {
+	for _, d := range []*prometheus.Desc{
+		g.leader, g.granting, g.sessions, g.links, g.revision, g.diskFree, g.diskShort, g.build, boundDesc, observedDesc, observedHighDesc,
+	} {
 		out <- d
 	}
 	for _, q := range g.quota {
@@ -169,14 +188,6 @@ func (g *gauges) Collect(out chan<- prometheus.Metric) {
 		gauge(g.diskFree, float64(d.FreeBytes))
 		gauge(g.diskShort, flag(d.Short))
 	}
-	for _, q := range g.s.overshoot().Quotas {
-		if q.Bound != nil {
-			gauge(boundDesc, float64(*q.Bound), q.Quota)
-		}
-		if q.Observed != nil {
-			gauge(observedDesc, float64(q.Observed.Low), q.Quota)
-		}
-	}
 	t, v, leads := g.s.current()
 	gauge(g.leader, flag(leads))
 	gauge(g.granting, flag(g.s.granting()))
@@ -187,6 +198,7 @@ func (g *gauges) Collect(out chan<- prometheus.Metric) {
 	for region, n := range t.regions(v) {
 		gauge(g.sessions, float64(n), region)
 	}
+	g.collectLinks(t, v, gauge)
 	for i := range v.quotas {
 		for _, q := range g.quota {
 			gauge(q.desc, float64(q.value(&v.quotas[i])), v.quotas[i].Quota)
@@ -194,23 +206,46 @@ func (g *gauges) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
+// collectLinks shows the links of holders, and what their cuts can have added to each limit.
+func (g *gauges) collectLinks(t *term, v *view, gauge func(*prometheus.Desc, float64, ...string)) {
+	now := g.s.clock.Mono()
+	for region, states := range v.links.States(now, t.named()) {
+		for _, state := range linkStates {
+			gauge(g.links, float64(states[state]), region, state)
+		}
+	}
+	set := v.links.Policy()
+	for i := range v.quotas {
+		q := &v.quotas[i]
+		p := set.Quota(q.Quota)
+		if p == nil || p.Limit.Unbounded {
+			continue // removed, or there is nothing that can be exceeded
+		}
+		bound := v.links.Bound(q.Quota, now, q.Observed.High)
+		tokens := float64(bound.Tokens)
+		if bound.Unbounded {
+			tokens = math.Inf(1)
+		}
+		gauge(boundDesc, tokens, q.Quota)
+		gauge(observedDesc, float64(q.Observed.Low), q.Quota)
+		gauge(observedHighDesc, float64(q.Observed.High), q.Quota)
+	}
+}
+
+// linkStates are all that a link can be in on this side: it begins with a Hello.
+var linkStates = []string{
+	partition.Connected.String(), partition.Suspect.String(), partition.CutOff.String(), partition.Healing.String(), partition.Gone,
+}
+
 // regions counts the sessions of the regions that the policy names; a holder may
 // call itself anything, and must not make labels.
 func (t *term) regions(v *view) map[string]int {
-	n := map[string]int{}
-	for _, d := range t.inForce.Load().set.Domains {
-		for _, q := range d.Quotas {
-			for _, r := range q.Regions {
-				n[r.Name] = 0
-			}
-		}
+	named, n := t.named(), map[string]int{}
+	for region := range named {
+		n[region] = 0
 	}
 	for _, s := range v.sessions {
-		if _, named := n[s.Region]; named {
-			n[s.Region]++
-		} else {
-			n["other"]++
-		}
+		n[label(named, s.Region)]++
 	}
 	return n
 }

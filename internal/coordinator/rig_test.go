@@ -20,6 +20,7 @@ import (
 
 	pb "github.com/a1009580/leasehold/api/leasehold/v1"
 	"github.com/a1009580/leasehold/internal/clock"
+	"github.com/a1009580/leasehold/internal/overshoot"
 	"github.com/a1009580/leasehold/internal/wire"
 	"github.com/a1009580/leasehold/lease"
 	"github.com/a1009580/leasehold/lease/memstore"
@@ -170,6 +171,24 @@ func (n *node) status() (st statusBody) {
 	body, _ := n.get("/v1/status")
 	require.NoError(n.t, json.Unmarshal([]byte(body), &st))
 	return st
+}
+
+// overshoot asks for a report.
+func (n *node) overshoot(query string) (r overshoot.Report) {
+	n.t.Helper()
+	body, code := n.get("/v1/overshoot" + query)
+	require.Equal(n.t, 200, code, body)
+	require.NoError(n.t, json.Unmarshal([]byte(body), &r))
+	return r
+}
+
+// links asks for the links.
+func (n *node) links() (l overshoot.Links) {
+	n.t.Helper()
+	body, code := n.get("/v1/links")
+	require.Equal(n.t, 200, code, body)
+	require.NoError(n.t, json.Unmarshal([]byte(body), &l))
+	return l
 }
 
 // metric returns a line of the metrics.

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/health/grpc_health_v1"
 
+	"github.com/a1009580/leasehold/internal/overshoot"
 	"github.com/a1009580/leasehold/lease"
 )
 
@@ -110,13 +111,28 @@ func TestOvershootSaysBoundObservedAndMargin(t *testing.T) {
     limit: {tokens: unbounded}
 `)
 	}).leads()
-	body, code := n.get("/v1/overshoot")
-	assert.Equal(t, 200, code)
-	assert.JSONEq(t, `{"leader": true, "quotas": [
-		{"quota": "api/floored", "mode": "local_floor", "exact": true, "bound_tokens": 0, "observed": {"low": 0}, "margin_tokens": 0},
-		{"quota": "api/open", "exact": false, "bound_tokens": null, "margin_tokens": null},
-		{"quota": "api/q", "mode": "fail_closed", "exact": true, "bound_tokens": 0, "observed": {"low": 0, "high": 0}, "margin_tokens": 0}
-	]}`, body)
+	r := n.overshoot("")
+	assert.Equal(t, overshoot.Coordinator, r.Source)
+	assert.True(t, r.Leads)
+	assert.WithinDuration(t, time.Now(), *r.Since, time.Minute)
+	assert.EqualValues(t, 1, r.PolicyRevision)
+	assert.EqualValues(t, 1000, r.DriftPPM)
+	require.Len(t, r.Quotas, 3)
+	for i, id := range []string{"api/floored", "api/open", "api/q"} {
+		q := r.Quotas[i]
+		assert.Equal(t, id, q.Quota)
+		if id == "api/open" {
+			assert.Nil(t, q.Bound.Tokens, "law 15: no bound is said as such")
+			assert.True(t, q.Bound.Unbounded)
+			continue
+		}
+		assert.True(t, q.Exact)
+		assert.Zero(t, *q.Bound.Tokens)
+		assert.Zero(t, *q.Margin)
+		assert.Equal(t, overshoot.Observed{}, *q.Observed)
+	}
+	assert.Equal(t, "1000 per 1s, burst 1000", r.Quotas[2].Limit)
+	assert.Len(t, n.overshoot("?quota=api/q").Quotas, 1)
 }
 
 func TestHealthAndPages(t *testing.T) {

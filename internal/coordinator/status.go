@@ -9,31 +9,32 @@ import (
 
 	"github.com/a1009580/leasehold/internal/version"
 	"github.com/a1009580/leasehold/lease"
-	"github.com/a1009580/leasehold/partition"
 )
 
 // statusBody is the body of /v1/status.
 type statusBody struct {
-	Cluster        string        `json:"cluster"`
-	Version        string        `json:"version"`
-	Role           string        `json:"role"` // leader, standby or draining
-	Ready          bool          `json:"ready"`
-	Reason         string        `json:"reason"`
-	Granting       bool          `json:"granting"`         // this is the leader, and nothing keeps it from granting
-	Leader         string        `json:"leader,omitempty"` // its address
-	Epoch          string        `json:"epoch,omitempty"`
-	PolicyRevision uint64        `json:"policy_revision,omitempty"`
-	PolicyHash     string        `json:"policy_fingerprint"`
-	PolicyPending  bool          `json:"policy_pending"` // the file's is not in force
-	PolicyWhy      string        `json:"policy_pending_reason,omitempty"`
-	ReloadError    string        `json:"last_reload_error,omitempty"` // until a content is taken
-	ReloadErrorAt  *time.Time    `json:"last_reload_error_at,omitempty"`
-	Disk           *Disk         `json:"disk,omitempty"`
-	Transactions   int           `json:"transactions_in_flight"`
-	Refused        int64         `json:"refused_reports"`
-	Overspent      int64         `json:"overspent_reports"` // that say more than was granted
-	Sessions       []sessionView `json:"sessions"`
-	Quotas         []quotaStatus `json:"quotas"`
+	Cluster        string     `json:"cluster"`
+	Version        string     `json:"version"`
+	Role           string     `json:"role"` // leader, standby or draining
+	Ready          bool       `json:"ready"`
+	Reason         string     `json:"reason"`
+	Granting       bool       `json:"granting"`         // this is the leader, and nothing keeps it from granting
+	Leader         string     `json:"leader,omitempty"` // its address
+	Epoch          string     `json:"epoch,omitempty"`
+	PolicyRevision uint64     `json:"policy_revision,omitempty"`
+	PolicyHash     string     `json:"policy_fingerprint"`
+	PolicyPending  bool       `json:"policy_pending"` // the file's is not in force
+	PolicyWhy      string     `json:"policy_pending_reason,omitempty"`
+	ReloadError    string     `json:"last_reload_error,omitempty"` // until a content is taken
+	ReloadErrorAt  *time.Time `json:"last_reload_error_at,omitempty"`
+	Disk           *Disk      `json:"disk,omitempty"`
+	Transactions   int        `json:"transactions_in_flight"`
+	Refused        int64      `json:"refused_reports"`
+	Overspent      int64      `json:"overspent_reports"` // that say more than was granted
+	// Links counts the holders that the leader knows by the state of their links.
+	Links    map[string]int `json:"links"`
+	Sessions []sessionView  `json:"sessions"`
+	Quotas   []quotaStatus  `json:"quotas"`
 }
 
 // quotaStatus is one quota as this leader's books have it since its election.
@@ -52,6 +53,8 @@ type quotaStatus struct {
 	Granted     int64  `json:"granted_tokens"`
 	Imbalance   int64  `json:"imbalance_tokens"`
 	FloorsOwned int    `json:"floors_owned"`
+	FloorSpent  int64  `json:"floor_spent_tokens"`
+	Unreserved  int64  `json:"overspent_tokens"` // spent unreserved while cut off
 }
 
 // Role words.
@@ -63,7 +66,7 @@ const (
 
 // status describes this coordinator.
 func (s *Server) status(ctx context.Context) statusBody {
-	st := statusBody{Cluster: s.opts.Cluster, Version: version.String(), Sessions: []sessionView{}, Quotas: []quotaStatus{}}
+	st := statusBody{Cluster: s.opts.Cluster, Version: version.String(), Links: map[string]int{}, Sessions: []sessionView{}, Quotas: []quotaStatus{}}
 	st.Role, st.Ready, st.Reason = s.readiness(ctx)
 	st.Granting = s.granting()
 	in := s.rules.Load()
@@ -71,6 +74,11 @@ func (s *Server) status(ctx context.Context) statusBody {
 		st.Leader, st.Epoch, st.PolicyRevision = s.opts.Advertise, v.epoch.String(), v.policy.Revision
 		st.Transactions, st.Refused, st.Overspent = v.queued, v.stats.Refused, v.stats.Malformed
 		st.Sessions = append(st.Sessions, v.sessions...)
+		for _, states := range v.links.States(s.clock.Mono(), nil) {
+			for state, n := range states {
+				st.Links[state] += n
+			}
+		}
 		for i := range v.quotas {
 			st.Quotas = append(st.Quotas, describe(&v.quotas[i]))
 		}
@@ -99,6 +107,7 @@ func describe(q *lease.QuotaStats) quotaStatus {
 		Quota: q.Quota, Buckets: q.Buckets, Pool: q.Stock.Pool, Chunk: q.Stock.Chunk, Outstanding: q.Stock.Outstanding,
 		Stranded: q.Stranded, Initial: q.Books.Initial, Refilled: q.Books.Refilled, Refunded: q.Books.Refunded, Spent: q.Books.Spent,
 		Destroyed: q.Books.Destroyed, Granted: q.Granted, Imbalance: q.Imbalance, FloorsOwned: q.Floors,
+		FloorSpent: q.FloorSpent, Unreserved: q.Overspent,
 	}
 }
 
@@ -163,68 +172,4 @@ func (s *Server) lastTrouble() string {
 		return ": " + *trouble
 	}
 	return ""
-}
-
-// overshootBody is the body of /v1/overshoot.
-type overshootBody struct {
-	Leads  bool             `json:"leader"`
-	Quotas []quotaOvershoot `json:"quotas"`
-}
-
-// quotaOvershoot is the overshoot of one quota in tokens. Bound and margin are
-// null for a quota that is unbounded by its policy, and in the modes whose bound
-// depends on what was cut.
-type quotaOvershoot struct {
-	Quota    string    `json:"quota"`
-	Mode     string    `json:"mode,omitempty"`
-	Exact    bool      `json:"exact"`
-	Bound    *int64    `json:"bound_tokens"`
-	Observed *observed `json:"observed,omitempty"`
-	Margin   *int64    `json:"margin_tokens"`
-}
-
-// observed is a range: low is what reports prove, high what they leave open. It
-// is left out when not this coordinator hears the reports, high also when some
-// of what is spent is never reported: that of floors, which are taken out of the
-// limit instead.
-type observed struct {
-	Low  int64  `json:"low"`
-	High *int64 `json:"high,omitempty"`
-}
-
-// overshoot tells by how much each limit can be exceeded and by how much it was,
-// as far as the books know. A report of more than was granted changes nothing in
-// the books and is counted, so that what they hold as spent was granted before.
-func (s *Server) overshoot() overshootBody {
-	in := s.rules.Load()
-	t, v, leads := s.current()
-	if leads {
-		in = t.inForce.Load()
-	}
-	o := overshootBody{Leads: leads, Quotas: []quotaOvershoot{}}
-	for _, d := range in.set.Domains {
-		for _, q := range d.Quotas {
-			one := quotaOvershoot{Quota: q.ID}
-			if !q.Limit.Unbounded {
-				one.Mode = q.Partition.Mode.String()
-			}
-			bound := partition.Bound(q, lease.DefaultDrift, nil)
-			if !bound.Exact {
-				o.Quotas = append(o.Quotas, one)
-				continue
-			}
-			one.Exact, one.Bound = true, &bound.Tokens
-			if leads && v.booted {
-				one.Observed = &observed{}
-				terms := q.Terms()
-				if len(terms.Floors) == 0 && v.stats.Malformed == 0 {
-					one.Observed.High = new(int64)
-				}
-			}
-			margin := bound.Tokens
-			one.Margin = &margin
-			o.Quotas = append(o.Quotas, one)
-		}
-	}
-	return o
 }

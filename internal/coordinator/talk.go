@@ -62,6 +62,18 @@ func (c *talk) part(how string) {
 	})
 }
 
+// reason says in words why the talk ended.
+func (c *talk) reason(err error) string {
+	switch status.Code(err) {
+	case codes.OK:
+		return c.how
+	case codes.Canceled:
+		return "it broke off: the holder ended without a goodbye, or was cut off"
+	default:
+		return status.Convert(err).Message()
+	}
+}
+
 // tell logs how the talk ended, and whose it was if that is known: the holder of
 // a stream that ended without a goodbye may have died, and what it held stays
 // charged to it until it comes again or that has run out.
@@ -70,14 +82,7 @@ func (c *talk) tell(err error) {
 	if c.greeted.Load() {
 		log = log.With("region", c.holder.Region, "node", c.holder.Node, "holder", c.holder.String(), "session", c.session.N)
 	}
-	reason := status.Convert(err).Message()
-	switch status.Code(err) {
-	case codes.OK:
-		reason = c.how
-	case codes.Canceled:
-		reason = "it broke off: the holder ended without a goodbye, or was cut off"
-	default:
-	}
+	reason := c.reason(err)
 	switch {
 	case c.greeted.Load():
 		log.Info("a holder's stream ended", "code", status.Code(err).String(), "reason", reason)
@@ -87,13 +92,16 @@ func (c *talk) tell(err error) {
 }
 
 // run holds the conversation and returns why it ended.
-func (c *talk) run() error {
+func (c *talk) run() (err error) {
 	ctx := c.stream.Context()
 	welcome, err := c.open(ctx)
 	if err != nil {
 		return err
 	}
-	defer c.t.post(func(lease.Moment) { c.close() })
+	defer func() {
+		why := c.reason(err)
+		c.t.post(func(now lease.Moment) { c.close(now, why) })
+	}()
 	go c.receive(ctx)
 	go c.send(ctx, welcome)
 
@@ -139,15 +147,16 @@ func (c *talk) open(ctx context.Context) (lease.Welcome, error) {
 	})
 	if err != nil {
 		// It may have been opened for one who no longer waits.
-		c.t.post(func(lease.Moment) { c.close() })
+		c.t.post(func(now lease.Moment) { c.close(now, "nobody waited for it") })
 		return lease.Welcome{}, err
 	}
 	return w, nil
 }
 
 // close ends the session in the ledger. The loop calls it.
-func (c *talk) close() {
+func (c *talk) close(now lease.Moment, why string) {
 	if c.session.N != 0 {
+		c.t.board.Broken(now.Mono, c.holder, c.session.N, why)
 		c.t.ledger.CloseSession(c.session.N)
 		delete(c.t.talks, c.session.N)
 	}
@@ -208,7 +217,7 @@ func (c *talk) take(ctx context.Context, m *pb.LeaseRequest) (goodbye bool, err 
 			return false, err
 		}
 		c.pace(ctx, len(b.Reports))
-		return b.Goodbye, c.t.ask(ctx, func(now lease.Moment) error { return c.t.ledger.Report(now, b) })
+		return b.Goodbye, c.t.ask(ctx, func(now lease.Moment) error { return c.report(now, &b) })
 	default:
 		return false, fmt.Errorf("%w: neither a Hello nor reports", wire.ErrInvalid)
 	}
@@ -232,9 +241,19 @@ func (c *talk) hello(now lease.Moment, h lease.Hello) error {
 	c.holder = h.Holder
 	if h.Last {
 		c.greeted.Store(true)
+		c.t.board.Hello(now.Mono, h.Holder, h.Session.N)
 		c.t.log.Info("a holder is connected", "holder", h.Holder.String(), "session", h.Session.N)
 	}
 	return nil
+}
+
+// report gives a batch to the ledger. The board hears of cuts first: what was spent in them is never observed
+// before. The loop calls it.
+func (c *talk) report(now lease.Moment, b *lease.ReportBatch) error {
+	if c.greeted.Load() {
+		c.t.board.Report(now.Mono, c.holder, b)
+	}
+	return c.t.ledger.Report(now, *b)
 }
 
 // send writes what the ledger has for the holder.

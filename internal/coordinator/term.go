@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/a1009580/leasehold/lease"
+	"github.com/a1009580/leasehold/partition"
 )
 
 // event is something for the ledger, run by its owner with the time at which it
@@ -21,6 +22,7 @@ type term struct {
 	*Server
 	leadership lease.Leadership
 	clockTTL   time.Duration // of the election lease, by the clock
+	since      time.Time     // when it began, by the wall clock
 
 	// ctx ends when this leader must stop, for the cause that stop was given.
 	ctx  context.Context
@@ -49,15 +51,16 @@ type term struct {
 
 	// Owned by the loop.
 	ledger   *lease.Ledger
+	board    *partition.Board // links and cuts of the holders
 	talks    map[uint64]*talk // by session
 	waiting  []lease.Txn
 	flying   int
-	wanted   *rules           // to be brought into force
-	changing *rules           // being written
-	shown    time.Duration    // when the last view was made
-	news     bool             // the next one should not wait
-	counted  map[string]int64 // tokens granted that the metrics know, by quota
-	seen     lease.Stats      // likewise
+	wanted   *rules                      // to be brought into force
+	changing *rules                      // being written
+	shown    time.Duration               // when the last view was made
+	news     bool                        // the next one should not wait
+	counted  map[string]lease.QuotaStats // what the metrics know, by quota
+	seen     lease.Stats                 // likewise
 }
 
 const (
@@ -70,12 +73,12 @@ const (
 	maxReads   = 8
 )
 
-func newTerm(s *Server, leadership lease.Leadership, ledger *lease.Ledger, inForce *rules) *term {
+func newTerm(s *Server, leadership lease.Leadership, ledger *lease.Ledger, board *partition.Board, inForce *rules) *term {
 	t := &term{
 		Server: s, leadership: leadership, clockTTL: s.clock.Scaled(leadership.TTL()),
 		done: make(chan struct{}), over: make(chan struct{}),
 		inbox: make(chan event), results: make(chan event, maxResults), reads: make(chan struct{}, maxReads),
-		ledger: ledger, talks: map[uint64]*talk{}, counted: map[string]int64{},
+		ledger: ledger, board: board, talks: map[uint64]*talk{}, counted: map[string]lease.QuotaStats{}, since: s.clock.Wall(),
 	}
 	t.ctx, t.stop = context.WithCancelCause(context.Background())
 	t.inForce.Store(inForce)
@@ -189,6 +192,7 @@ func (t *term) carryOut() error {
 	}
 	for _, n := range r.Closed {
 		if c := t.talks[n]; c != nil {
+			t.board.Parted(now.Mono, c.holder, c.session.N)
 			c.part("a new policy is in force, for which the holder comes again")
 			delete(t.talks, n)
 		}
@@ -219,6 +223,7 @@ func (t *term) changePolicy() {
 	if t.changing != nil && bytes.Equal(record.Policy, t.changing.canonical) {
 		t.log.Info("a new policy is in force", "revision", record.Revision, "quotas", len(t.changing.terms))
 		t.inForce.Store(t.changing)
+		t.board.SetPolicy(t.clock.Mono(), t.changing.set)
 		t.changing, t.news = nil, true
 	}
 	if t.wanted == nil || t.changing != nil {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/a1009580/leasehold/lease"
+	"github.com/a1009580/leasehold/partition"
 )
 
 // view is what a term shows of itself: a copy that the loop makes now and then,
@@ -19,6 +20,7 @@ type view struct {
 	stats    lease.Stats
 	quotas   []lease.QuotaStats
 	sessions []sessionView
+	links    *partition.Picture
 	queued   int // transactions that wait or are on their way
 }
 
@@ -56,16 +58,20 @@ func (t *term) publish(now lease.Moment) {
 	slices.SortFunc(v.sessions, func(a, b sessionView) int {
 		return cmp.Or(cmp.Compare(a.Region, b.Region), cmp.Compare(a.Node, b.Node), cmp.Compare(a.Session, b.Session))
 	})
+	v.links = t.board.Picture(now.Mono)
 	t.view.Store(v)
 	t.count(v)
+	t.noteLinks()
 }
 
 // count tells the counters what was added since the last view.
 func (t *term) count(v *view) {
 	for i := range v.quotas {
-		q := &v.quotas[i]
-		t.metrics.granted.WithLabelValues(q.Quota).Add(float64(q.Granted - t.counted[q.Quota]))
-		t.counted[q.Quota] = q.Granted
+		q, known := &v.quotas[i], t.counted[v.quotas[i].Quota]
+		t.metrics.granted.WithLabelValues(q.Quota).Add(float64(q.Granted - known.Granted))
+		t.metrics.floorSpent.WithLabelValues(q.Quota).Add(float64(q.FloorSpent - known.FloorSpent))
+		t.metrics.unreserved.WithLabelValues(q.Quota).Add(float64(q.Overspent - known.Overspent))
+		t.counted[q.Quota] = *q
 	}
 	t.metrics.refused.Add(float64(v.stats.Refused - t.seen.Refused))
 	t.metrics.overspent.Add(float64(v.stats.Malformed - t.seen.Malformed))

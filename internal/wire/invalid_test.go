@@ -141,6 +141,7 @@ func TestReportBatchRefused(t *testing.T) {
 		{"floor spent", r(func(r *pb.Report) { r.FloorSpent = -1 }), "floor_spent: -1"},
 		{"span", r(func(r *pb.Report) { r.Span = -1 }), "span: -1"},
 		{"clock", func(b *pb.ReportBatch) { b.Clock = -1 }, "clock: -1"},
+		{"answered", func(b *pb.ReportBatch) { b.Answered = -1 }, "answered: -1"},
 		{"too many cuts", func(b *pb.ReportBatch) { b.Cuts = make([]*pb.CutReport, lease.MaxBatchReports+1) }, "cuts: 20001"},
 		{"a nil cut", func(b *pb.ReportBatch) { b.Cuts[0] = nil }, "cuts[0]"},
 		{"cut 0", func(b *pb.ReportBatch) { b.Cuts[0].Number = 0 }, "number: is 0"},

@@ -11,7 +11,8 @@ import (
 // allocations.
 func FromReportBatch(b lease.ReportBatch) *pb.ReportBatch {
 	out := &pb.ReportBatch{
-		Session: fromSession(b.Session), Sent: int64(b.Sent), Goodbye: b.Goodbye, Part: b.Part, Clock: int64(b.Clock), Owes: b.Owes,
+		Session: fromSession(b.Session), Sent: int64(b.Sent), Goodbye: b.Goodbye, Part: b.Part, Clock: int64(b.Clock),
+		Answered: int64(b.Answered), Owes: b.Owes,
 	}
 	fromCuts(out, b)
 	for _, f := range b.Floors {
@@ -45,7 +46,7 @@ func ToReportBatch(b *pb.ReportBatch) (lease.ReportBatch, error) {
 	if err != nil {
 		return lease.ReportBatch{}, err
 	}
-	if err := natural(amount{"sent", b.Sent}, amount{"clock", b.Clock}); err != nil {
+	if err := natural(amount{"sent", b.Sent}, amount{"clock", b.Clock}, amount{"answered", b.Answered}); err != nil {
 		return lease.ReportBatch{}, err
 	}
 	if err := count("reports", len(b.Reports), lease.MaxBatchReports); err != nil {
@@ -53,7 +54,7 @@ func ToReportBatch(b *pb.ReportBatch) (lease.ReportBatch, error) {
 	}
 	out := lease.ReportBatch{
 		Session: session, Sent: time.Duration(b.Sent), Goodbye: b.Goodbye,
-		Part: b.Part, Clock: time.Duration(b.Clock), Owes: b.Owes,
+		Part: b.Part, Clock: time.Duration(b.Clock), Answered: time.Duration(b.Answered), Owes: b.Owes,
 	}
 	if err := toCuts(&out, b); err != nil {
 		return lease.ReportBatch{}, err

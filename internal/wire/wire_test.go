@@ -121,7 +121,7 @@ func TestReportBatchRoundTrip(t *testing.T) {
 		b := lease.ReportBatch{
 			Session: sessions.Draw(t, "session"), Sent: times.Draw(t, "sent"),
 			Reports: some(t, "reports", report), Goodbye: rapid.Bool().Draw(t, "bye"), Floors: some(t, "floors", floorReturn),
-			Part: rapid.Uint32().Draw(t, "part"), Clock: times.Draw(t, "clock"), Owes: rapid.Uint64().Draw(t, "owes"),
+			Part: rapid.Uint32().Draw(t, "part"), Clock: times.Draw(t, "clock"), Answered: times.Draw(t, "answered"), Owes: rapid.Uint64().Draw(t, "owes"),
 		}
 		b.Cuts = some(t, "cuts", func(t *rapid.T) lease.CutReport {
 			return lease.CutReport{

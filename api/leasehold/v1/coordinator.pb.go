@@ -802,7 +802,10 @@ type ReportBatch struct {
 	// The oldest cut of which anything may still be told, 0 if none.
 	Owes uint64 `protobuf:"varint,9,opt,name=owes,proto3" json:"owes,omitempty"`
 	// With goodbye: the floors of window quotas that are given up.
-	Floors        []*FloorReturn `protobuf:"bytes,10,rep,name=floors,proto3" json:"floors,omitempty"`
+	Floors []*FloorReturn `protobuf:"bytes,10,rep,name=floors,proto3" json:"floors,omitempty"`
+	// The GrantBatch.made of the last message that reached the holder in the
+	// session; 0 is none. It grows while the holder hears the coordinator.
+	Answered      int64 `protobuf:"varint,11,opt,name=answered,proto3" json:"answered,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -905,6 +908,13 @@ func (x *ReportBatch) GetFloors() []*FloorReturn {
 		return x.Floors
 	}
 	return nil
+}
+
+func (x *ReportBatch) GetAnswered() int64 {
+	if x != nil {
+		return x.Answered
+	}
+	return 0
 }
 
 // FloorReturn gives a part of a floor up in a window: of every bucket of which
@@ -1780,7 +1790,7 @@ const file_leasehold_v1_coordinator_proto_rawDesc = "" +
 	"FloorClaim\x12\x14\n" +
 	"\x05quota\x18\x01 \x01(\tR\x05quota\x12\x12\n" +
 	"\x04slot\x18\x02 \x01(\x05R\x04slot\x12\x14\n" +
-	"\x05grant\x18\x03 \x01(\x04R\x05grant\"\xf1\x02\n" +
+	"\x05grant\x18\x03 \x01(\x04R\x05grant\"\x8d\x03\n" +
 	"\vReportBatch\x12/\n" +
 	"\asession\x18\x01 \x01(\v2\x15.leasehold.v1.SessionR\asession\x12\x12\n" +
 	"\x04sent\x18\x02 \x01(\x03R\x04sent\x12.\n" +
@@ -1792,7 +1802,8 @@ const file_leasehold_v1_coordinator_proto_rawDesc = "" +
 	"\toverspent\x18\b \x03(\v2\x17.leasehold.v1.OverspendR\toverspent\x12\x12\n" +
 	"\x04owes\x18\t \x01(\x04R\x04owes\x121\n" +
 	"\x06floors\x18\n" +
-	" \x03(\v2\x19.leasehold.v1.FloorReturnR\x06floors\"e\n" +
+	" \x03(\v2\x19.leasehold.v1.FloorReturnR\x06floors\x12\x1a\n" +
+	"\banswered\x18\v \x01(\x03R\banswered\"e\n" +
 	"\vFloorReturn\x12\x14\n" +
 	"\x05quota\x18\x01 \x01(\tR\x05quota\x12\x12\n" +
 	"\x04slot\x18\x02 \x01(\x05R\x04slot\x12\x14\n" +
