@@ -42,8 +42,12 @@ type peer struct {
 	session uint64 // open one; 0: none
 	// under are the terms that it enforces; before those that it may have had when it was cut off last.
 	under, before *terms
-	unknown       bool // it had others before, which are not known
-	answered      time.Duration
+	unknown       bool          // it had others before, which are not known
+	answered      time.Duration // the newest of our messages that reached it in the session, by when it was made
+	heard         time.Duration // when its last report came
+	// reached is until when at least it was answered: by a message of ours that reached it, and of which the report
+	// that it answered had come before.
+	reached time.Duration
 	// upTo is until when it has told all; caughtUp that it did so in the present session.
 	upTo     time.Duration
 	caughtUp bool
@@ -103,7 +107,8 @@ func (b *Board) Hello(now time.Duration, id lease.HolderID, session uint64) {
 		p.before = b.history.ever
 	}
 	p.under = b.history.policy
-	p.session, p.answered, p.caughtUp, p.gone = session, 0, false, ""
+	b.history.adopt(id)
+	p.session, p.answered, p.heard, p.reached, p.caughtUp, p.gone = session, 0, now, now, false, ""
 	b.feed(now, p, func(l *Link) {
 		l.Opened(now)
 		l.Proof(now)
@@ -115,6 +120,10 @@ func (b *Board) replace(now time.Duration, id lease.HolderID) {
 	n := name{id.Region, id.Node}
 	if old, ok := b.names[n]; ok && old != id {
 		if p := b.peers[old]; p != nil && p.session == 0 {
+			b.feed(now, p, func(*Link) {})
+			if p.gone == "" && b.mayBeCut(now, p) {
+				b.suppose(p)
+			}
 			b.leave(now, p, "another process took its place")
 		}
 	}
@@ -136,11 +145,12 @@ func (b *Board) Report(now time.Duration, id lease.HolderID, r *lease.ReportBatc
 		b.told(now, p, r)
 	}
 	if r.Answered > p.answered {
-		p.answered = r.Answered
+		p.answered, p.reached = r.Answered, max(p.reached, min(p.heard, r.Answered))
 		b.feed(now, p, func(l *Link) { l.Proof(now) })
 	} else {
 		b.feed(now, p, func(l *Link) { l.Heard(now) })
 	}
+	p.heard = now
 	if r.Goodbye {
 		b.leave(now, p, "it said goodbye")
 	}
@@ -152,10 +162,7 @@ func (b *Board) told(now time.Duration, p *peer, r *lease.ReportBatch) {
 	at := min(now, r.Clock)
 	h := b.history
 	for _, c := range r.Cuts {
-		t := Took{Holder: p.id, Number: c.Number, Count: c.Count, Length: c.Length, Open: !c.Closed, Began: at - b.drift.Outlast(c.Length)}
-		if o := h.open[p.id]; o.told != nil && o.told.Number == c.Number {
-			t.Began = min(t.Began, o.told.Began)
-		}
+		t := Took{Holder: p.id, Number: c.Number, Count: c.Count, Length: c.Length, Open: !c.Closed, At: at}
 		under := p.under
 		if !p.caughtUp {
 			h.foreign = h.foreign || p.unknown
@@ -165,7 +172,9 @@ func (b *Board) told(now time.Duration, p *peer, r *lease.ReportBatch) {
 		}
 		b.begun(p, &c)
 		h.note(t, under)
-		p.last = t
+		if t.Number >= p.last.Number {
+			p.last = t
+		}
 	}
 	if r.Part == 0 && !p.caughtUp {
 		p.caughtUp, p.before, p.unknown = true, p.under, false
@@ -229,7 +238,7 @@ func (b *Board) over(now time.Duration, id lease.HolderID, o goingOn) {
 	h := b.history
 	for _, r := range []*record{o.told, o.silent} {
 		if r != nil {
-			h.close(r, max(r.Length, b.drift.Outlast(now-r.Began)))
+			h.close(r, r.soFar(b.drift, now))
 		}
 	}
 	h.going(id, goingOn{})
@@ -260,7 +269,7 @@ func (b *Board) feed(now time.Duration, p *peer, what func(*Link)) {
 	b.step(p, func(l *Link) { l.Tick(now) }, before)
 	middle := p.link.State()
 	b.step(p, what, middle)
-	if p.link.State() == CutOff {
+	if s := p.link.State(); s == CutOff || s == Suspect && b.mayBeCut(now, p) {
 		b.suppose(p)
 	}
 }
@@ -272,17 +281,23 @@ func (b *Board) step(p *peer, what func(*Link), before State) {
 	}
 }
 
-// suppose takes it that a holder which is not heard spends unreserved since it last told all. A cut that it told of
-// since it last heard us is that cut.
+// suppose takes it that a holder which is not heard spends unreserved since it last told all. A cut of which it told
+// long after it last heard us is that cut: it is too late for it to settle, so that no other can begin.
 func (b *Board) suppose(p *peer) {
 	h := b.history
 	o := h.open[p.id]
 	switch {
 	case o.silent != nil:
-	case o.told != nil && p.upTo > p.link.proof:
+	case o.told != nil && p.upTo >= p.link.proof+b.drift.Outlast(b.timing.Suspect):
 	default:
-		h.note(Took{Holder: p.id, Open: true, Began: p.upTo, Silent: true}, p.mayHave(h))
+		h.note(Took{Holder: p.id, Open: true, At: p.upTo, Silent: true}, p.mayHave(h))
 	}
+}
+
+// mayBeCut says that a holder can have noticed a cut by now: it does so CutOff after it was last answered, by its own
+// clock. We may notice later, for what proves that it hears us was on its way for some time.
+func (b *Board) mayBeCut(now time.Duration, p *peer) bool {
+	return b.drift.Outlast(now-p.reached) >= b.timing.CutOff
 }
 
 // mayHave is the terms under which a holder that is not heard may spend.

@@ -44,10 +44,10 @@ type Took struct {
 	Count int64
 	// Length is that of all of them together, as far as it was told.
 	Length time.Duration
-	// Open says that it goes on: it counts from Began, by one's own clock, until one looks.
-	Open  bool
-	Began time.Duration
-	// Silent says that nothing is heard from the holder since Began.
+	// Open says that it goes on: to Length comes the time since At, by one's own clock, until one looks.
+	Open bool
+	At   time.Duration
+	// Silent says that nothing was heard from the holder since At.
 	Silent bool
 }
 
@@ -66,7 +66,7 @@ type fold struct {
 	open   bool
 	count  int64
 	length time.Duration // of all together
-	began  time.Duration // of the one that began first
+	at     time.Duration // since when an open one goes on, that of the one that does so longest
 }
 
 // formerly is a quota as it was until a time.
@@ -177,6 +177,30 @@ func (h *History) going(id lease.HolderID, o goingOn) {
 	h.open[id] = o
 }
 
+// adopt says that a holder enforces the policy in force now: its cuts that go on may do so under this, too.
+func (h *History) adopt(id lease.HolderID) {
+	o, ok := h.open[id]
+	if !ok {
+		return
+	}
+	for _, r := range []**record{&o.told, &o.silent} {
+		if *r != nil {
+			wide := **r // a clone may have the other
+			wide.terms = h.widen(wide.terms, h.policy)
+			*r = &wide
+		}
+	}
+	h.going(id, o)
+}
+
+// soFar returns how long a cut lasted or, if it goes on, may have lasted by the holder's clock until now.
+func (t *Took) soFar(ρ lease.Drift, now time.Duration) time.Duration {
+	if !t.Open {
+		return t.Length
+	}
+	return add(t.Length, ρ.Outlast(now-t.At))
+}
+
 // close puts a cut that went on among those that are over. Its caller takes it out of the others.
 func (h *History) close(r *record, length time.Duration) {
 	over := *r // a clone may have the other
@@ -198,7 +222,7 @@ func (h *History) fold() {
 	o := h.open[oldest.Holder]
 	for _, r := range []*record{o.told, o.silent} {
 		if r != nil {
-			h.put(fold{region: r.Holder.Region, terms: r.terms, open: true, count: r.Count, length: r.Length, began: r.Began})
+			h.put(fold{region: r.Holder.Region, terms: r.terms, open: true, count: r.Count, length: r.Length, at: r.At})
 		}
 	}
 	h.going(oldest.Holder, goingOn{})
@@ -245,5 +269,5 @@ func (h *History) put(f fold) {
 // take adds the cuts of another fold.
 func (f *fold) take(g fold) {
 	f.count = add(f.count, g.count)
-	f.length, f.began = add(f.length, g.length), min(f.began, g.began)
+	f.length, f.at = add(f.length, g.length), min(f.at, g.at)
 }

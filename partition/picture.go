@@ -105,7 +105,7 @@ func (h *History) last(p *peer, now time.Duration) Took {
 		t = o.told.Took
 	}
 	if t.Open = t.Open && p.gone == ""; t.Open {
-		t.Length = max(t.Length, now-t.Began)
+		t.Length = add(t.Length, max(0, now-t.At))
 	}
 	return t
 }

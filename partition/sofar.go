@@ -78,18 +78,14 @@ func (h *History) adding(id string) []*record {
 
 // line returns what a cut adds to a quota.
 func (h *History) line(c *record, q *policy.Quota, now time.Duration) Line {
-	p := Past{Ended: c.Length, Count: int(c.Count)}
-	length := p.length(now)
-	if c.Open {
-		length = max(length, h.drift.Outlast(now-c.Began))
-	}
-	l := newLine(q, h.drift, Cut{Region: c.Holder.Region, Holders: 1, For: length, Count: int(c.Count)})
+	p := Past{Ended: c.soFar(h.drift, now), Count: int(c.Count)}
+	l := newLine(q, h.drift, Cut{Region: c.Holder.Region, Holders: 1, For: p.length(now), Count: p.Count})
 	l.Holder = c.Holder.String()
 	if c.Open {
 		l.Kind = Open
 	}
 	if c.Silent {
-		l.Note = fmt.Sprintf("not heard for %v", tenths(max(0, now-c.Began)))
+		l.Note = fmt.Sprintf("not heard for %v", tenths(max(0, now-c.At)))
 	}
 	return l
 }
@@ -105,14 +101,14 @@ func (f *fold) line(ρ lease.Drift, id string, now time.Duration) (Line, bool) {
 		c.Region = "several regions"
 	}
 	if f.open {
-		c.Holders, c.Count, c.For = int(f.count), 1, max(f.length, ρ.Outlast(now-f.began))
+		c.Holders, c.Count, c.For = int(f.count), 1, add(f.length, ρ.Outlast(now-f.at))
 	} else {
 		p := Past{Ended: f.length, Count: int(f.count)}
 		c.For = p.length(now)
 	}
 	l := newLine(q, ρ, c)
 	if f.open {
-		l.Kind, l.Note = Open, fmt.Sprintf("not heard for up to %v", tenths(max(0, now-f.began)))
+		l.Kind, l.Note = Open, fmt.Sprintf("not heard for up to %v", tenths(max(0, now-f.at)))
 	}
 	return l, true
 }

@@ -52,8 +52,11 @@ type rig struct {
 	store *memstore.Store
 }
 
-func newRig(t *testing.T, ttl time.Duration) *rig {
-	c := clock.New(1)
+func newRig(t *testing.T, ttl time.Duration) *rig { return newRigAt(t, ttl, 1) }
+
+// newRigAt is a rig whose clock runs so many times faster than true time.
+func newRigAt(t *testing.T, ttl time.Duration, speed float64) *rig {
+	c := clock.New(speed)
 	return &rig{t: t, clock: c, store: memstore.New(memstore.Options{Now: c.Mono, After: c.After, TTL: ttl})}
 }
 
@@ -209,6 +212,7 @@ type holder struct {
 	stream  pb.Coordinator_LeaseClient
 	welcome lease.Welcome
 	sent    time.Duration
+	made    time.Duration      // of the last message that answer waited for
 	cut     context.CancelFunc // breaks the stream off
 	seen    lease.Epoch
 	rev     int64

@@ -99,7 +99,7 @@ func (c *talk) run() (err error) {
 		return err
 	}
 	defer func() {
-		why := c.reason(err)
+		why := c.reason(statusOf(err))
 		c.t.post(func(now lease.Moment) { c.close(now, why) })
 	}()
 	go c.receive(ctx)

@@ -105,7 +105,7 @@ func TestSupposedCutsCountTheLargerNumberOfHolders(t *testing.T) {
 	assert.EqualValues(t, 4*each, *out.Given.Bound.Tokens)
 	require.Len(t, out.Worst, 3)
 	for i, holders := range []int64{3, 5, 6} {
-		assert.EqualValues(t, holders*each, *out.Worst[i].Bound.Tokens)
+		assert.Equal(t, holders*each, *out.Worst[i].Bound.Tokens)
 	}
 	assert.Equal(t, "us: 3 holders x (100 + 1.001 x 50/s x 600 s) = 90390", out.Worst[0].Bound.Lines[0].Text)
 
