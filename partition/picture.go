@@ -73,17 +73,14 @@ type LinkView struct {
 	Cuts uint64
 }
 
-// Links returns all links, by region, node and holder.
+// Links returns all links, by region, node and holder, as they were then; what lasts, lasts until now.
 func (p *Picture) Links(now time.Duration) []LinkView {
 	views := make([]LinkView, len(p.peers))
 	for i := range p.peers {
-		one := p.peers[i]
-		if one.gone == "" {
-			one.link.Tick(now)
-		}
+		one := &p.peers[i]
 		views[i] = LinkView{
 			Holder: one.id, State: one.state(), Reason: one.reason(), Since: now - one.link.Since(), Session: one.session,
-			LastProof: now - one.link.proof, Transitions: one.link.Transitions(), Cut: p.history.last(&one, now), Cuts: one.total,
+			LastProof: now - one.link.proof, Transitions: one.link.Transitions(), Cut: p.history.last(one, now), Cuts: one.total,
 		}
 		if one.gone != "" {
 			views[i].Since = now - one.goneAt
@@ -112,19 +109,16 @@ func (h *History) last(p *peer, now time.Duration) Took {
 
 // States counts the links of each region by their states; those of other regions than the named ones are
 // "other", since a holder may call itself anything.
-func (p *Picture) States(now time.Duration, named map[string]bool) map[string]map[string]int {
+func (p *Picture) States(named map[string]bool) map[string]map[string]int {
 	counts := map[string]map[string]int{}
 	for region := range maps.Keys(named) {
 		counts[region] = map[string]int{}
 	}
 	for i := range p.peers {
-		one := p.peers[i]
+		one := &p.peers[i]
 		region := one.id.Region
 		if !named[region] {
 			region = "other"
-		}
-		if one.gone == "" {
-			one.link.Tick(now)
 		}
 		if counts[region] == nil {
 			counts[region] = map[string]int{}

@@ -209,7 +209,7 @@ func (g *gauges) Collect(out chan<- prometheus.Metric) {
 // collectLinks shows the links of holders, and what their cuts can have added to each limit.
 func (g *gauges) collectLinks(t *term, v *view, gauge func(*prometheus.Desc, float64, ...string)) {
 	now := g.s.clock.Mono()
-	for region, states := range v.links.States(now, t.named()) {
+	for region, states := range v.links.States(t.named()) {
 		for _, state := range linkStates {
 			gauge(g.links, float64(states[state]), region, state)
 		}

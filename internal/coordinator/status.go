@@ -74,7 +74,7 @@ func (s *Server) status(ctx context.Context) statusBody {
 		st.Leader, st.Epoch, st.PolicyRevision = s.opts.Advertise, v.epoch.String(), v.policy.Revision
 		st.Transactions, st.Refused, st.Overspent = v.queued, v.stats.Refused, v.stats.Malformed
 		st.Sessions = append(st.Sessions, v.sessions...)
-		for _, states := range v.links.States(s.clock.Mono(), nil) {
+		for _, states := range v.links.States(nil) {
 			for state, n := range states {
 				st.Links[state] += n
 			}
