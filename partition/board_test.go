@@ -274,7 +274,7 @@ func TestCutsCountByThePolicyThatTheirHolderHad(t *testing.T) {
 	r.report(ap, lease.CutReport{Number: 2, Count: 1, Length: 5 * time.Second, Closed: true})
 	require.Contains(t, r.text(), "ap ap/ap-1#01000000: 200 + 1.001 x 10/s x 5 s = 251", "this one under the new")
 	r.hello(eu)
-	require.Contains(t, r.text(), "eu eu/eu-1#01000000, goes on, not heard for 1m21s: 200 + 1.001 x 50/s", "it now knows the new one, and may be cut off again")
+	require.Contains(t, r.text(), "eu eu/eu-1#01000000, goes on, not heard for 1m10s: 200 + 1.001 x 50/s", "it now knows the new one, and may be cut off again")
 	r.report(eu, lease.CutReport{Number: 1, Count: 1, Length: time.Minute})
 	require.Contains(t, r.text(), "eu eu/eu-1#01000000, goes on: 200 + 1.001 x 50/s", "it goes on under the new: the larger of both counts")
 	r.SetPolicy(r.now, set(t, limit+"partition: {mode: fail_closed}"))
