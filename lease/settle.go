@@ -177,9 +177,14 @@ func (l *Ledger) roll(b *book) {
 	}
 	q.books.Destroyed += b.stock().sum()
 	b.chunk, b.inherits, b.bounds = 0, 0, nil
+	var carried []account
 	for i := range b.accounts {
-		l.holders.list[b.accounts[i].holder].accounts--
-		b.closed = append(b.closed, b.accounts[i])
+		a := &b.accounts[i]
+		l.holders.list[a.holder].accounts--
+		b.closed = append(b.closed, *a)
+		if c, ok := l.carry(a); ok {
+			carried = append(carried, c)
+		}
 	}
 	if over := len(b.closed) - maxClosed; over > 0 {
 		b.closed = slices.Delete(b.closed, 0, over)
@@ -187,5 +192,21 @@ func (l *Ledger) roll(b *book) {
 	b.accounts = nil
 	b.handbacks = nil // of a window that has ended
 	b.start()
+	for i := range carried {
+		l.openAccount(b, carried[i])
+	}
 	q.books.Initial += b.free()
+}
+
+// carry returns the account in which a holder waits in the new window for what it
+// asked for in the old one and did not get: it will not ask again by itself.
+func (l *Ledger) carry(a *account) (account, bool) {
+	s := l.sessions[a.session]
+	if s == nil || !s.ready || !a.reported || max(a.ask.Want, a.ask.Need) <= a.outstanding() {
+		return account{}, false
+	}
+	return account{
+		holder: a.holder, session: a.session, n: s.nextAccount(), deadline: a.deadline, untold: true,
+		reportAt: a.reportAt, echo: a.echo, reported: true, ask: a.ask, clock: a.clock,
+	}, true
 }
