@@ -48,6 +48,18 @@ func Env(command, flag string) string {
 	return strings.ToUpper(strings.ReplaceAll(name+flag, "-", "_"))
 }
 
+// ownOnly marks a flag that the variable of all commands does not set.
+const ownOnly = "leasehold_own_variable"
+
+// ownVariable says of flags that other commands have flags of the same name which
+// mean something else, so that only the variable of the command itself sets them.
+func ownVariable(fs *pflag.FlagSet, names ...string) {
+	for _, name := range names {
+		f := fs.Lookup(name)
+		f.Annotations = map[string][]string{ownOnly: nil}
+	}
+}
+
 // fromEnvironment sets the flags that were not given: by the variable of the
 // command, else by that of all. An empty variable is as good as none.
 func fromEnvironment(fs *pflag.FlagSet, command string, lookup func(string) (string, bool)) error {
@@ -56,7 +68,11 @@ func fromEnvironment(fs *pflag.FlagSet, command string, lookup func(string) (str
 		if f.Changed || f.Name == "help" || f.Name == "version" || failed != nil {
 			return
 		}
-		for _, name := range []string{Env(command, f.Name), Env("", f.Name)} {
+		names := []string{Env(command, f.Name), Env("", f.Name)}
+		if _, own := f.Annotations[ownOnly]; own {
+			names = names[:1]
+		}
+		for _, name := range names {
 			value, ok := lookup(name)
 			if !ok || value == "" {
 				continue

@@ -17,7 +17,7 @@ across all of them, whatever fails.`,
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.AddCommand(NewDemo(), NewDrill(), NewPolicy(), NewVersion())
+	root.AddCommand(NewDemo(), NewDrill(), NewPolicy(), NewOvershoot(), NewLinks(), NewVersion())
 	for _, p := range []*cobra.Command{NewCoordinator(), NewRegional(), NewEtcd(), NewDrillHost()} {
 		p.Hidden = true
 		root.AddCommand(p)

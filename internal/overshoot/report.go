@@ -2,10 +2,11 @@ package overshoot
 
 import "time"
 
-// The sources of a Report and of Links.
+// The sources of a Report and of Links. Nobody serves a report from a policy alone: a command computes it.
 const (
 	Coordinator = "coordinator"
 	Region      = "region"
+	Policy      = "policy"
 )
 
 // Report is the body of GET /v1/overshoot: by how much each limit can be and was exceeded. All tokens are of
