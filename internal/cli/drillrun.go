@@ -87,11 +87,11 @@ func (o *drillFlags) run(cmd *cobra.Command, name string) error {
 	if errors.Is(err, host.ErrUnavailable) {
 		return fmt.Errorf("%w\nWith --mode proxies the drill runs without them: what passes between processes is cut and delayed by proxies, which is less than a real cut", err)
 	}
-	if err != nil {
+	if r == nil {
 		return err
 	}
 	o.complete(r, name)
-	return o.report(cmd, r)
+	return errors.Join(o.report(cmd, r), err)
 }
 
 // progress prints events as they happen.

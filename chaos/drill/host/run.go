@@ -17,7 +17,8 @@ import (
 
 // Run runs a job in a process of its own and returns its result, without the
 // parts of the reproduction block that the caller knows. When ctx ends, the drill
-// is stopped, and its result says so. progress may be nil.
+// is stopped, and its result says so. progress may be nil. Beside a result there can
+// be an error, when something of the drill is left.
 func Run(ctx context.Context, j Job, progress func(result.Event)) (*result.Result, error) {
 	type outcome struct {
 		result *result.Result
@@ -36,17 +37,17 @@ func Run(ctx context.Context, j Job, progress func(result.Event)) (*result.Resul
 	return o.result, o.err
 }
 
-func run(ctx context.Context, j Job, progress func(result.Event)) (*result.Result, error) {
+func run(ctx context.Context, j Job, progress func(result.Event)) (r *result.Result, err error) {
 	cmd, err := command(j.Mode)
 	if err != nil {
 		return nil, err
 	}
 	if j.Mode == Proxies {
-		dir, err := os.MkdirTemp("", "leasehold-drill-")
-		if err != nil {
-			return nil, err
+		dir, done, failed := scratch()
+		if failed != nil {
+			return nil, failed
 		}
-		defer os.RemoveAll(dir)
+		defer func() { err = errors.Join(err, done()) }()
 		cmd.Dir = dir
 	}
 	cmd.Args[0] = "leasehold"
@@ -73,7 +74,7 @@ func run(ctx context.Context, j Job, progress func(result.Event)) (*result.Resul
 	if err := json.NewEncoder(stdin).Encode(j); err != nil && ctx.Err() == nil {
 		return nil, errors.Join(fmt.Errorf("tell the process of the drill what to do: %w", err), kill(cmd))
 	}
-	r, err := hear(out, progress)
+	r, err = hear(out, progress)
 	_ = stdin.Close()
 	if waited := cmd.Wait(); r == nil && err == nil {
 		err = fmt.Errorf("the process of the drill ended without a result: %w", waited)
