@@ -61,6 +61,7 @@ func (k *holderCopier) holding(q *holding) *holding {
 	c.full.Store(q.full.Load())
 	c.floorSpent.Store(q.floorSpent.Load())
 	c.overspent.Store(q.overspent.Load())
+	c.worstOver.Store(q.worstOver.Load())
 	c.window.Store(q.window.Load())
 	return c
 }

@@ -105,6 +105,8 @@ type holding struct {
 	full  atomic.Bool // keys beyond the cap share one bucket
 	// What was ever spent from floors, and unreserved.
 	floorSpent, overspent atomic.Int64
+	// worstOver is the most that was spent unreserved of one cell, of a window quota in one window.
+	worstOver atomic.Int64
 	// window is the highest in which a floor of a window quota was looked at.
 	window atomic.Int64
 	// What was granted here and given back, ever; the owner's.

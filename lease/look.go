@@ -206,6 +206,13 @@ type Sum struct {
 	// FloorSpent and Overspent are the tokens that were ever spent here from
 	// floors, and unreserved.
 	FloorSpent, Overspent int64
+	// WorstOver is the most that was ever spent unreserved of one bucket, of a
+	// window quota in one window. A bucket that was idle for long may have been
+	// forgotten, and is then counted anew.
+	WorstOver int64
+	// Ends is when the last lease of which anything is unspent ends, 0 if there
+	// is none.
+	Ends time.Duration
 }
 
 // Sums tells of every quota in force, in the order of their names. It visits
@@ -219,14 +226,17 @@ func (h *Holder) Sums(now time.Duration) []Sum {
 		f := q.floor.Load()
 		sums[i] = Sum{
 			Quota: name, Cells: q.count.Load(), Full: q.full.Load(), Credited: q.credited, Returned: q.returned,
-			FloorSpent: q.floorSpent.Load(), Overspent: q.overspent.Load(),
+			FloorSpent: q.floorSpent.Load(), Overspent: q.overspent.Load(), WorstOver: q.worstOver.Load(),
 			FloorOwned: f != nil && now < time.Duration(f.deadline.Load()),
 		}
 		place[q] = i
 	}
 	for _, c := range h.cells {
 		if l := c.lease.Load(); l != nil && now < time.Duration(l.deadline.Load()) {
-			sums[place[c.quota]].Unspent += max(0, l.unspent())
+			s, unspent := &sums[place[c.quota]], max(0, l.unspent())
+			if s.Unspent += unspent; unspent > 0 {
+				s.Ends = max(s.Ends, time.Duration(l.deadline.Load()))
+			}
 		}
 	}
 	return sums

@@ -140,7 +140,7 @@ func TestSumsTellWhatWasCredited(t *testing.T) {
 	l.grant(lease.Grant{Granted: 40, TTL: 5 * time.Second, Pool: 60})
 	l.grant(lease.Grant{Granted: 50, TTL: 5 * time.Second, Pool: 60})
 	require.Equal(t, lease.Admitted, l.take(10))
-	assert.Equal(t, []lease.Sum{{Quota: "q", Cells: 1, Credited: 50, Unspent: 40}}, l.h.Sums(l.now), "a grant that is told twice is credited once")
+	assert.Equal(t, []lease.Sum{{Quota: "q", Cells: 1, Credited: 50, Unspent: 40, Ends: l.now + 5*time.Second}}, l.h.Sums(l.now), "a grant that is told twice is credited once")
 	l.h.Drain(l.now)
 	assert.Equal(t, []lease.Sum{{Quota: "q", Cells: 1, Credited: 50, Returned: 40}}, l.h.Sums(l.now))
 }

@@ -67,17 +67,40 @@ func (c *Cell) overspend(now time.Duration, cut *Cut, tokens int64) {
 	if !t.Unreserved.Unbounded && !mutated("a fallback that does not run dry") {
 		o.bucket.Level -= tokens
 	}
-	c.overspent.Add(tokens)
+	total := c.overspent.Add(tokens)
 	c.quota.overspent.Add(tokens)
 	s := overspend{cut: cut.Number, window: c.windowAt(now, t), began: now, tokens: tokens}
+	o.add(s)
+	if t.Windowed {
+		total = o.inWindow(s.window)
+	}
+	for q := c.quota; ; {
+		if worst := q.worstOver.Load(); total <= worst || q.worstOver.CompareAndSwap(worst, total) {
+			return
+		}
+	}
+}
+
+// add notes what was spent.
+func (o *cellOver) add(s overspend) {
 	if n := len(o.spent); n > 0 {
 		last := &o.spent[n-1]
 		if last.cut == s.cut && last.window == s.window || n == maxOverspends {
-			last.tokens += tokens
+			last.tokens += s.tokens
 			return
 		}
 	}
 	o.spent = append(o.spent, s)
+}
+
+// inWindow is what was spent in one window, as far as that is remembered.
+func (o *cellOver) inWindow(window int64) (sum int64) {
+	for i := range o.spent {
+		if o.spent[i].window == window {
+			sum += o.spent[i].tokens
+		}
+	}
+	return sum
 }
 
 // windowAt is the window of a window quota by the coordinators' clock, as far as

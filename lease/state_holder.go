@@ -56,7 +56,7 @@ func (w *stateWriter) holding(name string, q *holding) {
 	w.str(name)
 	w.int(q.count.Load(), q.max)
 	if !w.Plain {
-		w.int(q.credited, q.returned, q.floorSpent.Load(), q.overspent.Load())
+		w.int(q.credited, q.returned, q.floorSpent.Load(), q.overspent.Load(), q.worstOver.Load())
 		w.bits(q.full.Load())
 	}
 	w.floorLease(q.floor.Load())

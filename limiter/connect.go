@@ -240,6 +240,7 @@ func (l *Limiter) accept(address string, w lease.Welcome) ([]lease.Hello, error)
 	if err != nil {
 		return pieces, err
 	}
+	l.history.SetDrift(w.Drift)
 	l.state = connection{session: w.Session, coordinator: address, since: now, heard: now, interval: w.ReportInterval}
 	l.welcomed.Store(true)
 	l.keep.want()

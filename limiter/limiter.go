@@ -48,6 +48,9 @@ type Limiter struct {
 	mu       sync.Mutex
 	state    connection
 	link     partition.Link
+	history  *partition.History // of its cuts
+	began    time.Time          // by the wall clock
+	id       lease.HolderID
 	policy   []byte // in force, in its canonical form, and its revision
 	revision uint64
 
@@ -103,6 +106,7 @@ func New(opts Options) (*Limiter, error) {
 	if _, err := rand.Read(id.Incarnation[:]); err != nil {
 		return nil, fmt.Errorf("limiter: incarnation: %w", err)
 	}
+	l.id, l.began, l.history = id, l.clock.Wall(), partition.NewHistory(lease.DefaultDrift, nil)
 	l.holder = lease.NewHolder(lease.HolderConfig{ID: id, Plan: reconcile.Plan, Hurry: l.wantBeat}, kept.state)
 	if kept.policy != nil {
 		if err := l.adopt(kept.revision, kept.policy); err != nil {
@@ -147,6 +151,7 @@ func (l *Limiter) adopt(revision uint64, text []byte) error {
 	}
 	l.holder.Adopt(revision, limits)
 	l.policy, l.revision = text, revision
+	l.history.Adopt(l.now(), l.id, r.set)
 	if l.draining.Load() {
 		return nil
 	}

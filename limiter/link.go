@@ -35,6 +35,7 @@ func (l *Limiter) notice(now time.Duration, what func(*partition.Link)) {
 	what(&l.link)
 	l.link.Tick(now)
 	number, since, open := l.link.Cut()
+	l.history.Own(now, l.id, &l.link)
 	l.holder.SetCut(now, lease.Cut{Number: number, Since: since, Open: open, Unreserved: l.link.Unreserved()})
 	state := l.link.State()
 	l.cutOff.Store(state == partition.CutOff)

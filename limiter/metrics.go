@@ -2,11 +2,13 @@ package limiter
 
 import (
 	"fmt"
+	"math"
 	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/a1009580/leasehold/lease"
+	"github.com/a1009580/leasehold/partition"
 )
 
 // metrics collects what the limiter counts. It keeps no figures of its own but
@@ -37,6 +39,15 @@ var (
 	returnedDesc  = prometheus.NewDesc("leasehold_lease_returned_tokens_total", "Tokens that were given back.", []string{"quota"}, nil)
 	unspentDesc   = prometheus.NewDesc("leasehold_lease_unspent_tokens", "Tokens that are leased and not yet spent.", []string{"quota"}, nil)
 	floorDesc     = prometheus.NewDesc("leasehold_floor_owned", "1 while this process owns a part of its region's floor.", []string{"quota"}, nil)
+	linkDesc      = prometheus.NewDesc("leasehold_link_state", "1 for the state that the link to the coordinators is in.", []string{"state"}, nil)
+	changesDesc   = prometheus.NewDesc("leasehold_link_transitions_total", "Changes of that state.", nil, nil)
+	cutsDesc      = prometheus.NewDesc("leasehold_cuts_total", "Times that this process was cut off.", nil, nil)
+	cutDesc       = prometheus.NewDesc("leasehold_cut_off_seconds", "How long the cut that goes on has lasted; 0 if none does.", nil, nil)
+	floorsDesc    = prometheus.NewDesc("leasehold_floor_spent_tokens_total", "Tokens that were spent from this process's floors.", []string{"quota"}, nil)
+	overspentDesc = prometheus.NewDesc("leasehold_overspent_tokens_total", "Tokens that were spent unreserved, beyond lease and floor, while cut off.", []string{"quota"}, nil)
+	boundDesc     = prometheus.NewDesc("leasehold_overshoot_bound_tokens", "The most by which this process can have exceeded a limit since it started, by its own cuts; +Inf without a bound.", []string{"quota"}, nil)
+	observedDesc  = prometheus.NewDesc("leasehold_overshoot_observed_tokens", "The most that it is known to have exceeded a limit by; one process does not know, and says 0.", []string{"quota"}, nil)
+	highDesc      = prometheus.NewDesc("leasehold_overshoot_observed_high_tokens", "The most that this process spent unreserved of one bucket, of a window quota in one window.", []string{"quota"}, nil)
 	bucketsDesc   = prometheus.NewDesc("leasehold_live_buckets", "Buckets in memory.", []string{"quota"}, nil)
 )
 
@@ -69,6 +80,7 @@ func (*metrics) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		checksDesc, deniedDesc, overflowDesc, advisedDesc, falselyDesc, refundedDesc, noQuotaDesc, unknownDesc, reachableDesc, revisionDesc, roundTripDesc,
 		grantsDesc, recallsDesc, creditedDesc, returnedDesc, unspentDesc, floorDesc, bucketsDesc,
+		linkDesc, changesDesc, cutsDesc, cutDesc, floorsDesc, overspentDesc, boundDesc, observedDesc, highDesc,
 	} {
 		ch <- d
 	}
@@ -83,6 +95,7 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 	}
 	s := m.l.Status()
+	cuts := m.l.Cuts()
 	for i := range s.Quotas {
 		q := &s.Quotas[i]
 		counter(checksDesc, q.Allowed, q.Quota, "allowed")
@@ -103,6 +116,12 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 		gauge(unspentDesc, float64(q.Unspent), q.Quota)
 		gauge(floorDesc, number(q.FloorOwned), q.Quota)
 		gauge(bucketsDesc, float64(q.Buckets), q.Quota)
+		counter(floorsDesc, q.FloorSpent, q.Quota)
+		counter(overspentDesc, q.Overspent, q.Quota)
+		bound := cuts.Bound(q.Quota)
+		gauge(boundDesc, tokens(&bound), q.Quota)
+		gauge(observedDesc, 0, q.Quota)
+		gauge(highDesc, float64(q.WorstOver), q.Quota)
 	}
 	for _, d := range s.Domains {
 		counter(noQuotaDesc, d.NoQuota, d.Domain, "allowed")
@@ -114,6 +133,22 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 	gauge(reachableDesc, number(s.Connected))
 	gauge(revisionDesc, float64(s.PolicyRevision))
 	gauge(roundTripDesc, s.RoundTrip.Seconds())
+	for _, state := range linkStates {
+		gauge(linkDesc, number(s.Link.State == state.String()), state.String())
+	}
+	counter(changesDesc, int64(s.Link.Transitions))
+	counter(cutsDesc, int64(s.Link.Cut))
+	gauge(cutDesc, s.Link.CutFor.Seconds())
+}
+
+var linkStates = []partition.State{partition.NeverConnected, partition.Connected, partition.Suspect, partition.CutOff, partition.Healing}
+
+// tokens is a bound as a metric has it.
+func tokens(r *partition.Result) float64 {
+	if r.Unbounded {
+		return math.Inf(1)
+	}
+	return float64(r.Tokens)
 }
 
 func number(yes bool) float64 {

@@ -30,6 +30,7 @@ type greedy struct {
 	echo     time.Duration
 	sent     time.Duration // what the coordinator processed last
 
+	own   *partition.History
 	cuts  []greedyCut
 	level *big.Rat
 	last  time.Duration // until when it accrued
@@ -125,6 +126,7 @@ func (h *greedy) spend(now time.Duration) {
 
 // note takes over what the link says of cuts, as lease.Holder does.
 func (h *greedy) note(now time.Duration) {
+	h.own.Own(now, h.id, &h.link)
 	number, since, open := h.link.Cut()
 	n := len(h.cuts)
 	if open && (n == 0 || h.cuts[n-1].Number < number) {
@@ -152,6 +154,7 @@ func (w *greedyWorld) open(h *greedy, mine time.Duration) {
 		h.spend(mine) // nothing, but what accrued did so under the old terms
 	}
 	h.quota = w.quotas[w.inForce].Quota("api/q")
+	h.own.Adopt(mine, h.id, w.quotas[w.inForce])
 	for i := range h.cuts {
 		h.cuts[i].told, h.cuts[i].saw = nil, 0
 	}
@@ -198,6 +201,14 @@ func (w *greedyWorld) check(t *rapid.T) {
 	}
 	r := w.bound()
 	require.GreaterOrEqual(t, r.Tokens, observed, "what is observed is in the bound:\n%s", texts(r))
+	for _, h := range w.holders {
+		var own int64
+		for _, c := range h.cuts {
+			own += c.spent
+		}
+		bound := h.own.Bound("api/q", h.clock(w.now))
+		require.GreaterOrEqual(t, bound.Tokens, own, "by what the holder itself knows:\n%s", texts(bound))
+	}
 	if n := len(w.spent); n > lag {
 		require.GreaterOrEqual(t, r.Tokens, w.spent[n-lag-1], "and what was spent until five seconds ago, told or not:\n%s", texts(r))
 	}
@@ -229,7 +240,7 @@ func newGreedyWorld(t *rapid.T, policies []*policy.Set, first int) *greedyWorld 
 func (w *greedyWorld) join(t *rapid.T, i int, incarnation byte) {
 	h := &greedy{
 		id: who("eu", fmt.Sprint("eu-", i), incarnation), ppm: rapid.Int64Range(-1000, 1000).Draw(t, "ppm"),
-		quota: w.quotas[w.inForce].Quota("api/q"),
+		quota: w.quotas[w.inForce].Quota("api/q"), own: partition.NewHistory(lease.DefaultDrift, w.quotas[w.inForce]),
 	}
 	w.holders = append(w.holders, h)
 }

@@ -25,6 +25,7 @@ func (s *Server) newHTTP() *http.Server {
 	mux.HandleFunc("GET /v1/check", s.handleCheck(readQuery))
 	mux.HandleFunc("POST /v1/check", s.handleCheck(readBody))
 	mux.HandleFunc("GET /v1/overshoot", s.handleOvershoot)
+	mux.HandleFunc("GET /v1/links", s.handleLinks)
 	mux.HandleFunc("GET /v1/status", s.handleStatus)
 	mux.Handle("GET /metrics", promhttp.HandlerFor(s.opts.Registry, promhttp.HandlerOpts{}))
 	mux.HandleFunc("GET /healthz", s.handleHealth)

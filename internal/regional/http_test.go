@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/a1009580/leasehold/internal/overshoot"
 	"github.com/a1009580/leasehold/limiter/limitertest"
 )
 
@@ -259,9 +260,18 @@ func TestStatusOvershootAndMetrics(t *testing.T) {
 		r.check("s3cret")
 		a := r.get("/v1/overshoot")
 		assert.Equal(t, http.StatusOK, a.code)
-		assert.JSONEq(t, `{"region": "eu", "connected": true, "quotas": [
-			{"quota": "api/key", "mode": "local_floor", "exact": true, "bound_tokens": 0, "observed_tokens": 0, "margin_tokens": 0},
-			{"quota": "api/vip", "exact": false, "bound_tokens": null, "observed_tokens": 0, "margin_tokens": null}]}`, a.text)
+		var report overshoot.Report
+		require.NoError(t, json.Unmarshal([]byte(a.text), &report))
+		assert.Equal(t, overshoot.Region, report.Source)
+		assert.Equal(t, "eu", report.Region)
+		assert.True(t, report.Leads)
+		require.Len(t, report.Quotas, 2)
+		assert.True(t, report.Quotas[0].Exact)
+		assert.Zero(t, *report.Quotas[0].Bound.Tokens)
+		assert.Zero(t, *report.Quotas[0].Margin)
+		assert.True(t, report.Quotas[1].Bound.Unbounded)
+		assert.Nil(t, report.Quotas[1].Bound.Tokens)
+		assert.Equal(t, http.StatusBadRequest, r.get("/v1/overshoot?cut=eu").code)
 		a = r.get("/v1/status")
 		assert.Equal(t, "ready", a.body["state"])
 		assert.Equal(t, "eu", a.body["region"])

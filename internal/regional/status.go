@@ -9,23 +9,23 @@ import (
 
 	"github.com/a1009580/leasehold/internal/respond"
 	"github.com/a1009580/leasehold/internal/version"
-	"github.com/a1009580/leasehold/lease"
-	"github.com/a1009580/leasehold/limiter"
 	"github.com/a1009580/leasehold/partition"
 )
 
 // statusBody is the body of /v1/status.
 type statusBody struct {
-	Region      string       `json:"region"`
-	Node        string       `json:"node"`
-	Version     string       `json:"version"`
-	Uptime      json.Number  `json:"uptime_seconds"`
-	State       string       `json:"state"` // ready, degraded, unready or draining
-	Coordinator coordinator  `json:"coordinator"`
-	Policy      uint64       `json:"policy_revision"`
-	Quotas      []quotaBody  `json:"quotas"`
-	Domains     []domainBody `json:"domains"`
-	Unknown     int64        `json:"unknown_domain_total"`
+	Region      string      `json:"region"`
+	Node        string      `json:"node"`
+	Version     string      `json:"version"`
+	Uptime      json.Number `json:"uptime_seconds"`
+	State       string      `json:"state"` // ready, degraded, unready or draining
+	Coordinator coordinator `json:"coordinator"`
+	// Link is never_connected, connected, suspect, cut_off or healing.
+	Link    string       `json:"link"`
+	Policy  uint64       `json:"policy_revision"`
+	Quotas  []quotaBody  `json:"quotas"`
+	Domains []domainBody `json:"domains"`
+	Unknown int64        `json:"unknown_domain_total"`
 }
 
 type coordinator struct {
@@ -57,6 +57,8 @@ type quotaBody struct {
 	Returned   int64  `json:"returned_tokens_total"`
 	Unspent    int64  `json:"unspent_tokens"`
 	FloorOwned bool   `json:"floor_owned"`
+	FloorSpent int64  `json:"floor_spent_tokens_total"`
+	Overspent  int64  `json:"overspent_tokens_total"` // unreserved, while cut off
 }
 
 type domainBody struct {
@@ -71,7 +73,7 @@ func (s *Server) handleStatus(w http.ResponseWriter, _ *http.Request) {
 	state, _ := s.state()
 	b := statusBody{
 		Region: st.Region, Node: st.Node, Version: version.String(), Uptime: respond.Seconds(time.Since(s.began).Round(time.Millisecond)),
-		State: state, Policy: st.PolicyRevision, Unknown: st.UnknownDomain, Quotas: []quotaBody{}, Domains: []domainBody{},
+		State: state, Link: st.Link.State, Policy: st.PolicyRevision, Unknown: st.UnknownDomain, Quotas: []quotaBody{}, Domains: []domainBody{},
 		Coordinator: coordinator{Connected: st.Connected, Address: st.Coordinator, Cluster: st.Cluster, LastError: st.LastError},
 	}
 	if st.Connected {
@@ -85,56 +87,11 @@ func (s *Server) handleStatus(w http.ResponseWriter, _ *http.Request) {
 			Quota: q.Quota, Limit: q.Limit, Mode: q.Mode, Allowed: q.Allowed, Exhausted: q.Exhausted, NoLease: q.NoLease,
 			CutOff: q.CutOff, Impossible: q.Impossible, Overflow: q.Overflow, Advised: q.Advised, Refunded: q.Refunded, Buckets: q.Buckets, Credited: q.Credited,
 			Returned: q.Returned, Unspent: q.Unspent, FloorOwned: q.FloorOwned,
+			FloorSpent: q.FloorSpent, Overspent: q.Overspent,
 		})
 	}
 	for _, d := range st.Domains {
 		b.Domains = append(b.Domains, domainBody{Domain: d.Domain, NoQuota: d.NoQuota, Unmatched: d.Unmatched})
-	}
-	writeJSON(w, b)
-}
-
-// overshootBody is the body of /v1/overshoot.
-type overshootBody struct {
-	Region    string           `json:"region"`
-	Connected bool             `json:"connected"`
-	Quotas    []overshootQuota `json:"quotas"`
-}
-
-// overshootQuota is the overshoot of one quota: bound, observed and margin, in
-// tokens. Bound is null for a quota that is unbounded by its policy, and in the
-// modes whose bound depends on what was cut.
-type overshootQuota struct {
-	Quota    string `json:"quota"`
-	Mode     string `json:"mode,omitempty"`
-	Exact    bool   `json:"exact"`
-	Bound    *int64 `json:"bound_tokens"`
-	Observed int64  `json:"observed_tokens"`
-	Margin   *int64 `json:"margin_tokens"`
-}
-
-// handleOvershoot tells by how much the limits can be exceeded, and by how much
-// this region exceeded them. In the exact modes a region spends nothing but what
-// it was granted or owns, so that both are 0; the coordinator tells of the
-// whole.
-func (s *Server) handleOvershoot(w http.ResponseWriter, _ *http.Request) {
-	set := s.limiter.Policy()
-	if set == nil {
-		w.Header().Set("Retry-After", "1")
-		respond.Problem(w, http.StatusServiceUnavailable, limiter.ErrNotReady.Error())
-		return
-	}
-	b := overshootBody{Region: s.opts.Limiter.Region, Connected: s.limiter.Connected(), Quotas: []overshootQuota{}}
-	for _, d := range set.Domains {
-		for _, q := range d.Quotas {
-			o := overshootQuota{Quota: q.ID}
-			if !q.Limit.Unbounded {
-				o.Mode = q.Partition.Mode.String()
-			}
-			if bound := partition.Bound(q, lease.DefaultDrift, nil); bound.Exact {
-				o.Exact, o.Bound, o.Margin = true, &bound.Tokens, &bound.Tokens
-			}
-			b.Quotas = append(b.Quotas, o)
-		}
 	}
 	writeJSON(w, b)
 }
@@ -153,7 +110,7 @@ func (s *Server) state() (state string, serve bool) {
 		return "draining", false
 	case s.limiter.Policy() == nil:
 		return "unready", false
-	case !s.limiter.Connected():
+	case s.cutOff():
 		return "degraded", true
 	default:
 		return "ready", true
@@ -168,6 +125,11 @@ func (s *Server) handleHealthcheck(w http.ResponseWriter, _ *http.Request) {
 		return
 	}
 	fmt.Fprint(w, "OK")
+}
+
+// cutOff says that there is no session, or one in which nothing is answered.
+func (s *Server) cutOff() bool {
+	return !s.limiter.Connected() || s.limiter.Link().State == partition.CutOff.String()
 }
 
 // handleReady says whether requests should be sent here; with ?verbose, why.
@@ -191,4 +153,5 @@ func (s *Server) handleReady(w http.ResponseWriter, r *http.Request) {
 	line(st.Ready, "policy", fmt.Sprintf("revision %d", st.PolicyRevision))
 	line(st.Connected, "coordinator", strings.TrimSpace(st.Coordinator+" "+st.LastError))
 	line(!s.draining.Load(), "serving", "")
+	tellLink(&st, line)
 }
