@@ -276,5 +276,5 @@ func TestRegionsThatThePolicyDoesNotNameAreNoLabels(t *testing.T) {
 	body, _ := n.get("/metrics")
 	assert.NotContains(t, body, "made-up")
 	assert.InDelta(t, 3, n.gauge(`leasehold_link_state{region="other",state="cut_off"}`), 0)
-	assert.EqualValues(t, 3, n.status().Links["cut_off"])
+	assert.Equal(t, 3, n.status().Links["cut_off"])
 }
