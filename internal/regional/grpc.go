@@ -74,23 +74,47 @@ func (v *service) CheckBatch(ctx context.Context, r *pb.CheckBatchRequest) (*pb.
 	if n := len(r.GetRequests()); n > MaxBatch {
 		return nil, status.Errorf(codes.InvalidArgument, "a batch of %d requests; the most is %d", n, MaxBatch)
 	}
-	items := make([]limiter.Item, len(r.GetRequests()))
-	for i, q := range r.GetRequests() {
-		items[i] = limiter.Item{Request: request(q, nil), N: cost(q)}
-	}
-	results := make([]*pb.CheckBatchResult, len(items))
-	for i, result := range v.s.limiter.AllowBatch(ctx, items) {
-		if err := result.Err; err != nil {
+	results := v.s.limiter.AllowBatch(ctx, items(r.GetRequests()))
+	answers, out := make([]batchAnswer, len(results)), make([]*pb.CheckBatchResult, len(results))
+	for i := range results {
+		if err := results[i].Err; err != nil {
 			if code, _ := codesOf(err); code != codes.InvalidArgument && code != codes.NotFound {
 				return nil, grpcError(err) // it is about all of them
 			}
-			results[i] = &pb.CheckBatchResult{Result: &pb.CheckBatchResult_Error{Error: err.Error()}}
-			continue
+			answers[i].result.Result = &pb.CheckBatchResult_Error{Error: err.Error()}
+		} else {
+			a := &answers[i]
+			a.is.Response = a.response.set(&results[i].Decision)
+			a.result.Result = &a.is
 		}
-		results[i] = &pb.CheckBatchResult{Result: &pb.CheckBatchResult_Response{Response: response(&result.Decision)}}
+		out[i] = &answers[i].result
 	}
 	v.s.metrics.batch.Observe(time.Since(began).Seconds())
-	return &pb.CheckBatchResponse{Results: results}, nil
+	return &pb.CheckBatchResponse{Results: out}, nil
+}
+
+// batchAnswer is everything that one result of a batch is made of, so that a batch
+// allocates once and not for every part of every answer.
+type batchAnswer struct {
+	result   pb.CheckBatchResult
+	is       pb.CheckBatchResult_Response
+	response room
+}
+
+// items translates the requests of a batch, with one allocation for all their
+// entries.
+func items(requests []*pb.CheckRequest) []limiter.Item {
+	entries := 0
+	for _, q := range requests {
+		entries += len(q.GetDescriptor_())
+	}
+	pairs, all := make([]limiter.Pair, entries), make([]limiter.Item, len(requests))
+	for i, q := range requests {
+		n := len(q.GetDescriptor_())
+		all[i] = limiter.Item{Request: request(q, pairs[:0:n]), N: cost(q)}
+		pairs = pairs[n:]
+	}
+	return all
 }
 
 // request translates a request without copying its values: a decision keeps
@@ -138,15 +162,30 @@ func reason(r limiter.Reason) pb.Reason {
 	}
 }
 
-func response(d *limiter.Decision) *pb.CheckResponse {
-	r := &pb.CheckResponse{
-		Allowed: d.Allowed, Reason: reason(d.Reason), Quota: d.Quota, Remaining: d.Remaining, Limit: d.Limit, Most: d.Most,
-	}
+// room is what a response is made of.
+type room struct {
+	response   pb.CheckResponse
+	retryAfter durationpb.Duration
+	reset      durationpb.Duration
+}
+
+// set makes the response of a decision.
+func (m *room) set(d *limiter.Decision) *pb.CheckResponse {
+	r := &m.response
+	r.Allowed, r.Reason, r.Quota, r.Remaining, r.Limit, r.Most = d.Allowed, reason(d.Reason), d.Quota, d.Remaining, d.Limit, d.Most
 	if d.RetryAfter > 0 {
-		r.RetryAfter = durationpb.New(d.RetryAfter)
+		r.RetryAfter = &m.retryAfter
+		setDuration(r.RetryAfter, d.RetryAfter)
 	}
 	if d.Reset > 0 {
-		r.Reset_ = durationpb.New(d.Reset)
+		r.Reset_ = &m.reset
+		setDuration(r.Reset_, d.Reset)
 	}
 	return r
 }
+
+func setDuration(to *durationpb.Duration, d time.Duration) {
+	to.Seconds, to.Nanos = int64(d/time.Second), int32(d%time.Second)
+}
+
+func response(d *limiter.Decision) *pb.CheckResponse { return new(room).set(d) }
