@@ -83,6 +83,18 @@ sim-rebalance: ## measure rebalancing beside models of others (QUICK=1, SEED=N, 
 bench: ## measure everything beside its peers (BENCHFLAGS="-only local -rounds 3" for less): a table, bench.json, bench.svg
 	$(GO) run -C bench ./cmd/bench -out $(CURDIR) $(BENCHFLAGS)
 
+# Each hot path has a suite of benchmarks that exercises it.
+PROFILES := local wire ledger isolation
+
+.PHONY: $(PROFILES:%=profile-%)
+$(PROFILES:%=profile-%): profile-%: ## profile a suite of benchmarks (BENCH=HotAllowN for one; FLAME=:8080 serves the flame graph)
+	mkdir -p .cache/profile
+	prof=$(CURDIR)/.cache/profile/$*.prof
+	cd bench
+	export LEASEHOLD_BENCH_PROFILE=$$prof
+	$(GO) test ./$* -run='^$$' -bench='$(or $(BENCH),.)' -o $(CURDIR)/.cache/profile/$*.test $(if $(filter wire,$*),,-cpuprofile=$$prof)
+	$(GO) tool pprof $(if $(FLAME),-http=$(FLAME),-top -nodecount=25) $$prof
+
 .PHONY: cover
 cover: ## write coverage.out and coverage.html, print the total
 	$(GO) test -shuffle=on -timeout=20m -coverpkg=./... -coverprofile=coverage.all $(TESTFLAGS) ./...

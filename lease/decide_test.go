@@ -181,4 +181,6 @@ func TestLaw17_ADecisionAllocatesNothing(t *testing.T) {
 	r.lease(cells[1], 9)
 	require.Zero(t, testing.AllocsPerRun(100, func() { lease.Decide(r.clock, cells[:1], 1) }))
 	require.Zero(t, testing.AllocsPerRun(100, func() { lease.Decide(r.clock, cells, 1) }))
+	now := r.clock
+	require.Zero(t, testing.AllocsPerRun(100, func() { cells[0].Admit(now, 1) }))
 }

@@ -43,6 +43,13 @@ func TestNoAllocations(t *testing.T) {
 	h, err := l.Handle(key("a"))
 	require.NoError(t, err)
 	req, ctx := key("a"), t.Context()
+	items := make([]limiter.Item, 100)
+	for i := range items {
+		items[i] = limiter.Item{Request: req, N: 1}
+	}
+	if n := testing.AllocsPerRun(100, func() { l.AllowBatch(ctx, items) }); !raceEnabled {
+		assert.Less(t, n, 2.5, "AllowBatch allocates nothing for each request")
+	}
 	for name, decide := range map[string]func(){
 		"AllowN":       func() { _, _ = l.AllowN(ctx, req, 1) },
 		"Handle.Allow": func() { h.Allow() },

@@ -98,7 +98,10 @@ func New(o Options) (*Desk, error) {
 			return nil, err
 		}
 	}
-	return d, d.Settle()
+	if err := d.Settle(); err != nil {
+		return nil, err
+	}
+	return d, nil
 }
 
 // open opens the books on what a store holds of the cluster.

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/test/bufconn"
 
 	pb "github.com/a1009580/leasehold/api/leasehold/v1"
 	"github.com/a1009580/leasehold/internal/wire"
@@ -28,24 +27,23 @@ const (
 // real, its messages are.
 type patron struct {
 	pb.UnimplementedCoordinatorServer
-	policy   []byte
-	listener *bufconn.Listener
-	server   *grpc.Server
-	ended    chan error
+	policy []byte
+	server *grpc.Server
+	ended  chan error
 }
 
-// newPatron serves a policy.
-func newPatron(text string) (*patron, error) {
-	set, err := policy.Parse("policy", []byte(text))
+// newPatron serves Policy on a listener.
+func newPatron(listener net.Listener) (*patron, error) {
+	set, err := policy.Parse("policy", []byte(Policy))
 	if err != nil {
 		return nil, err
 	}
 	p := &patron{
-		policy: set.MarshalCanonical(), listener: bufconn.Listen(1 << 20), ended: make(chan error, 1),
+		policy: set.MarshalCanonical(), ended: make(chan error, 1),
 		server: grpc.NewServer(grpc.MaxRecvMsgSize(wire.MaxMessageBytes), grpc.MaxSendMsgSize(wire.MaxMessageBytes)),
 	}
 	pb.RegisterCoordinatorServer(p.server, p)
-	go func() { p.ended <- p.server.Serve(p.listener) }()
+	go func() { p.ended <- p.server.Serve(listener) }()
 	return p, nil
 }
 
@@ -53,11 +51,6 @@ func newPatron(text string) (*patron, error) {
 func (p *patron) close() error {
 	p.server.Stop()
 	return <-p.ended
-}
-
-// dial connects to the patron, whatever the address.
-func (p *patron) dial() grpc.DialOption {
-	return grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return p.listener.DialContext(ctx) })
 }
 
 // Lease implements the service.
@@ -116,4 +109,15 @@ func answer(session lease.Session, batch lease.ReportBatch, account *uint64) lea
 		out.Grants = append(out.Grants, g)
 	}
 	return out
+}
+
+// Coordinate serves a coordinator that grants everything by Policy, until ctx
+// ends.
+func Coordinate(ctx context.Context, listener net.Listener) error {
+	p, err := newPatron(listener)
+	if err != nil {
+		return err
+	}
+	<-ctx.Done()
+	return p.close()
 }

@@ -7,11 +7,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strconv"
 	"sync"
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/test/bufconn"
 
 	"github.com/a1009580/leasehold/limiter"
 )
@@ -45,12 +47,13 @@ type World struct {
 // New returns a limiter of one region that has leases of the given number of
 // keys: Key(0) and so on.
 func New(keys int) (*World, error) {
-	p, err := newPatron(Policy)
+	listener := bufconn.Listen(1 << 20)
+	p, err := newPatron(listener)
 	if err != nil {
 		return nil, err
 	}
 	l, err := limiter.New(limiter.Options{
-		Region: "here", Coordinators: []string{"passthrough:///patron"}, DialOptions: []grpc.DialOption{p.dial()},
+		Region: "here", Coordinators: []string{"passthrough:///patron"}, DialOptions: []grpc.DialOption{grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) })},
 		ColdWait: -1,
 	})
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -28,6 +29,9 @@ func measure(ctx context.Context, chosen []suite, o options) (*figures.Results, 
 		if err := build(ctx, dir, s); err != nil {
 			return nil, err
 		}
+	}
+	if err := buildGubernator(ctx, dir, chosen); err != nil {
+		return nil, err
 	}
 	results := &figures.Results{}
 	for round := range o.rounds {
@@ -60,6 +64,21 @@ func build(ctx context.Context, dir string, s suite) error {
 	return nil
 }
 
+// buildGubernator compiles the one peer that is a program of Go, from a module
+// of its own, if a suite asks for it.
+func buildGubernator(ctx context.Context, dir string, chosen []suite) error {
+	if !slices.ContainsFunc(chosen, func(s suite) bool { return s.name == "wire" }) {
+		return nil
+	}
+	const name = "github.com/gubernator-io/gubernator/v2/cmd/gubernator"
+	cmd := exec.CommandContext(ctx, "go", "build", "-C", "gubernator", "-o", filepath.Join(dir, "gubernator"), name)
+	cmd.Stderr = os.Stderr
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("build Gubernator, in bench/gubernator: %w", err)
+	}
+	return nil
+}
+
 // run runs a suite's benchmarks once and returns what they print.
 func (s *suite) run(ctx context.Context, dir string, o options) ([]byte, error) {
 	benchtime := s.time
@@ -68,6 +87,7 @@ func (s *suite) run(ctx context.Context, dir string, o options) ([]byte, error) 
 	}
 	args := []string{"-test.run=^$", "-test.bench=" + s.bench, "-test.cpu=" + s.cpu, "-test.benchtime=" + benchtime, "-test.timeout=30m"}
 	cmd := exec.CommandContext(ctx, filepath.Join(dir, s.name+".test"), args...)
+	cmd.Env = append(os.Environ(), "LEASEHOLD_BENCH_GUBERNATOR="+filepath.Join(dir, "gubernator"))
 	// It may have begun processes of its own, which it ends when it is asked to.
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 10 * time.Second

@@ -25,6 +25,9 @@ func suites() []suite {
 	return []suite{
 		{name: "local", bench: "Hot", cpu: "1,2", time: "200ms", rows: localRows()},
 		{name: "keys", of: "local", bench: "Zipf", cpu: "1,2", time: "300ms", rounds: 3, rows: keysRows()},
+		{name: "wire", bench: "Check|Redis|Gubernator", cpu: "2", time: "500ms", rows: wireRows()},
+		{name: "latency", of: "wire", bench: "Latency", cpu: "2", time: once, rounds: 3, rows: latencyRows()},
+		{name: "isolation", bench: ".", cpu: "2", time: once, rows: isolationRows()},
 		{name: "memory", bench: ".", cpu: "1", time: once, rounds: 1, rows: memoryRows()},
 		{name: "ledger", bench: ".", cpu: "1", time: once, rounds: 3, rows: ledgerRows(), curves: ledgerCurves()},
 	}
