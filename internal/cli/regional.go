@@ -85,6 +85,7 @@ the environment, then the file.`,
 	f.StringVar(&at.socket, "envoy-socket", "", "`path` of a unix socket for gRPC; one that a process left behind is replaced (default: none)")
 	f.Var(&o.EnvoyHeaders, "envoy-headers", "`when` answers to Envoy carry RateLimit fields for the client: denied, always or never")
 	f.Var(&o.EnvoyMetadata, "envoy-metadata", "`when` answers to Envoy carry dynamic metadata for other filters: denied, always or never")
+	f.BoolVar(&o.EnvoyQuota, "envoy-quota", false, "experimental: serve Envoy's quota protocol, by which proxies limit by themselves; read what it adds to the promise first")
 	f.BoolVar(&o.LegacyHeaders, "legacy-headers", false, "answer over HTTP with X-RateLimit-Limit, -Remaining and -Reset too, for clients that know no other")
 	f.DurationVar(&o.DrainDelay, "drain-delay", 500*time.Millisecond, "`time` between turning unready and refusing requests, so that load balancers notice")
 	f.DurationVar(&o.DrainTimeout, "drain-timeout", 5*time.Second, "`time` that requests in flight, and then the goodbye to the coordinator, may take")

@@ -51,6 +51,10 @@ type Quota struct {
 	// unreserved while cut off.
 	FloorSpent int64 `json:"floor_spent_tokens"`
 	Overspent  int64 `json:"overspent_tokens"`
+	// Proxies is the most that proxies may still admit of what a region assigned to them by Envoy's quota protocol,
+	// ProxiesBound the most that this can be. They come on top of the promise, and are absent where it is not served.
+	Proxies      *int64 `json:"proxies_tokens,omitempty"`
+	ProxiesBound *int64 `json:"proxies_bound_tokens,omitempty"`
 	// Given is what the regions of ?cut=eu,ap&for=10m would add, once and all together; Worst, with ?for=10m,
 	// what any 1, 2 and so on up to all regions would add that are known.
 	Given *Supposed  `json:"given,omitempty"`

@@ -33,6 +33,9 @@ func (s *Server) newGRPC() *grpc.Server {
 	pb.RegisterLimiterServer(g, &service{s: s})
 	grpc_health_v1.RegisterHealthServer(g, s.health)
 	s.envoy.Register(g)
+	if s.quotas != nil {
+		s.quotas.Register(g)
+	}
 	reflection.Register(g)
 	s.setServing(grpc_health_v1.HealthCheckResponse_NOT_SERVING)
 	return g
@@ -45,6 +48,9 @@ const envoyHealth = "ratelimit"
 func (s *Server) setServing(is grpc_health_v1.HealthCheckResponse_ServingStatus) {
 	for _, name := range []string{"", pb.Limiter_ServiceDesc.ServiceName, envoy.Name, envoyHealth} {
 		s.health.SetServingStatus(name, is)
+	}
+	if s.quotas != nil {
+		s.health.SetServingStatus(envoy.QuotaName, is)
 	}
 }
 

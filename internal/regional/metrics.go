@@ -5,6 +5,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/a1009580/leasehold/internal/envoy"
 	"github.com/a1009580/leasehold/internal/version"
 )
 
@@ -33,4 +34,19 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 	m.grpc, m.http, m.batch = m.duration.WithLabelValues("grpc"), m.duration.WithLabelValues("http"), m.duration.WithLabelValues("grpc_batch")
 	m.envoy = m.duration.WithLabelValues("envoy")
 	return m, nil
+}
+
+// heldByProxies collects what proxies may still admit by Envoy's quota protocol.
+type heldByProxies struct{ s *envoy.QuotaService }
+
+var heldDesc = prometheus.NewDesc("leasehold_proxy_held_tokens", "The most that proxies may still admit of what they are assigned.", []string{"quota"}, nil)
+
+// Describe implements prometheus.Collector.
+func (heldByProxies) Describe(ch chan<- *prometheus.Desc) { ch <- heldDesc }
+
+// Collect implements prometheus.Collector.
+func (h heldByProxies) Collect(ch chan<- prometheus.Metric) {
+	for quota, tokens := range h.s.Held() {
+		ch <- prometheus.MustNewConstMetric(heldDesc, prometheus.GaugeValue, float64(tokens), quota)
+	}
 }

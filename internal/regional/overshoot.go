@@ -5,11 +5,13 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/a1009580/leasehold/internal/envoy"
 	"github.com/a1009580/leasehold/internal/overshoot"
 	"github.com/a1009580/leasehold/internal/respond"
 	"github.com/a1009580/leasehold/lease"
 	"github.com/a1009580/leasehold/limiter"
 	"github.com/a1009580/leasehold/partition"
+	"github.com/a1009580/leasehold/policy"
 )
 
 // handleOvershoot tells by how much this process can have exceeded each limit by its own cuts, how much it spent
@@ -50,6 +52,10 @@ func (s *Server) overshoot(query *overshoot.Query) (overshoot.Report, error) {
 	for i := range st.Quotas {
 		held[st.Quotas[i].Quota] = &st.Quotas[i]
 	}
+	var proxies map[string]int64
+	if s.quotas != nil {
+		proxies = s.quotas.Held()
+	}
 	for _, d := range set.Domains {
 		for _, q := range d.Quotas {
 			if !query.Wants(q.ID) {
@@ -64,11 +70,26 @@ func (s *Server) overshoot(query *overshoot.Query) (overshoot.Report, error) {
 			if h != nil {
 				one.FloorSpent, one.Overspent = h.FloorSpent, h.Overspent
 			}
+			s.addProxies(&one, q, ρ, proxies)
 			query.Suppose(&one, q, ρ, places)
 			out.Quotas = append(out.Quotas, one)
 		}
 	}
 	return out, nil
+}
+
+// addProxies tells what Envoy's quota protocol adds: what is assigned to proxies is
+// spent here, so that its bound is what the quota promises for as long as an
+// assignment may be used.
+func (s *Server) addProxies(o *overshoot.Quota, q *policy.Quota, ρ lease.Drift, held map[string]int64) {
+	if s.quotas == nil || q.Limit.Unbounded {
+		return
+	}
+	n, bound := held[q.ID], q.Limit.Promise(ρ, envoy.Longest(q.Lease.TTL))
+	if q.Limit.Algorithm != policy.TokenBucket {
+		bound *= 2 // what is on its way may be of the window before
+	}
+	o.Proxies, o.ProxiesBound = &n, &bound
 }
 
 func utc(t time.Time) *time.Time {

@@ -52,6 +52,8 @@ type Options struct {
 	// EnvoyHeaders and EnvoyMetadata say when answers to Envoy carry header fields
 	// for the client and metadata for other filters.
 	EnvoyHeaders, EnvoyMetadata envoy.When
+	// EnvoyQuota serves Envoy's quota protocol, which is experimental.
+	EnvoyQuota bool
 }
 
 const defaultDrainTimeout = 5 * time.Second
@@ -68,6 +70,7 @@ type Server struct {
 	metrics  *metrics
 	form     respond.Form
 	envoy    *envoy.Service
+	quotas   *envoy.QuotaService // nil unless it is served
 	began    time.Time
 	draining atomic.Bool
 }
@@ -98,6 +101,12 @@ func New(o Options) (*Server, error) {
 		Limiter: s.limiter, Status: grpcError, Form: &s.form, Wall: s.clock.Wall, Headers: o.EnvoyHeaders, Metadata: o.EnvoyMetadata,
 		Observe: func(d time.Duration) { s.metrics.envoy.Observe(d.Seconds()) },
 	})
+	if o.EnvoyQuota {
+		s.quotas = envoy.NewQuota(s.limiter, grpcError)
+		if err := o.Registry.Register(heldByProxies{s.quotas}); err != nil {
+			return nil, errors.Join(fmt.Errorf("regional: metrics: %w", err), s.limiter.Close(context.Background()))
+		}
+	}
 	s.grpc = s.newGRPC()
 	s.http = s.newHTTP()
 	return s, nil
@@ -172,6 +181,9 @@ func (s *Server) drain(ctx context.Context, linger bool) {
 	requests, cancel := context.WithTimeout(ctx, s.opts.DrainTimeout)
 	defer cancel()
 	var stopping sync.WaitGroup
+	if s.quotas != nil {
+		s.quotas.Close()
+	}
 	stopping.Go(func() {
 		done := context.AfterFunc(requests, s.grpc.Stop)
 		defer done()
