@@ -95,6 +95,26 @@ $(PROFILES:%=profile-%): profile-%: ## profile a suite of benchmarks (BENCH=HotA
 	$(GO) test ./$* -run='^$$' -bench='$(or $(BENCH),.)' -o $(CURDIR)/.cache/profile/$*.test $(if $(filter wire,$*),,-cpuprofile=$$prof)
 	$(GO) tool pprof $(if $(FLAME),-http=$(FLAME),-top -nodecount=25) $$prof
 
+# Arguments for every drill, such as: make drill DRILLFLAGS=--quick
+DRILLFLAGS ?=
+
+.PHONY: drill
+drill: all ## break a cluster of real processes in every way that is built in; writes drills/index.html (DRILLFLAGS=--quick for less time)
+	@mkdir -p drills
+	rm -f drills/*.json drills/*.html drills/*.txt drills/*.xml
+	bad=0
+	for name in $$(bin/leasehold drill list --names); do
+		code=0
+		bin/leasehold drill run "$$name" $(DRILLFLAGS) --quiet --json "drills/$$name.json" --report "drills/$$name.html" \
+			> "drills/$$name.txt" 2>&1 || code=$$?
+		head -n 1 "drills/$$name.txt"
+		[ "$$code" -eq 0 ] || bad=$$((bad + 1))
+	done
+	mapfile -t not_run < <(bin/leasehold drill list --not-run)
+	bin/leasehold drill report --index drills/index.html --junit drills/drills.xml "$${not_run[@]/#/--not-run=}" drills/*.json
+	echo "drills/index.html: $$bad drills did not pass"
+	[ "$$bad" -eq 0 ]
+
 .PHONY: cover
 cover: ## write coverage.out and coverage.html, print the total
 	$(GO) test -shuffle=on -timeout=20m -coverpkg=./... -coverprofile=coverage.all $(TESTFLAGS) ./...

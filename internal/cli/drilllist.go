@@ -28,11 +28,11 @@ type listed struct {
 }
 
 func newDrillList() *cobra.Command {
-	var asJSON bool
+	var asJSON, names, missing bool
 	cmd := &cobra.Command{
 		Use:     "list",
 		Short:   "List the drills that are built in",
-		Example: "  leasehold drill list",
+		Example: "  leasehold drill list\n  for d in $(leasehold drill list --names); do leasehold drill run $d --json $d.json; done",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			all, err := scenario.Builtin()
@@ -51,6 +51,10 @@ func newDrillList() *cobra.Command {
 				e.SetIndent("", "  ")
 				return e.Encode(list)
 			}
+			if names || missing {
+				drillNames(cmd, list, names, missing)
+				return nil
+			}
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 			fmt.Fprintln(w, "NAME\tABOUT\tSECONDS\tWHAT HAPPENS")
 			for _, l := range list {
@@ -67,7 +71,21 @@ func newDrillList() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().BoolVar(&names, "names", false, "print the names of those that can be run here, a line each")
+	cmd.Flags().BoolVar(&missing, "not-run", false, "print NAME=WHY of those that cannot, a line each, as drill report takes it")
 	return cmd
+}
+
+// drillNames prints what scripts read.
+func drillNames(cmd *cobra.Command, list []listed, names, missing bool) {
+	for _, l := range list {
+		switch {
+		case l.Available && names:
+			fmt.Fprintln(cmd.OutOrStdout(), l.Name)
+		case !l.Available && missing:
+			fmt.Fprintf(cmd.OutOrStdout(), "%s=%s\n", l.Name, l.Why)
+		}
+	}
 }
 
 func newDrillShow() *cobra.Command {

@@ -16,6 +16,7 @@ import (
 // drillFlags are the options of "drill run".
 type drillFlags struct {
 	dryRun  bool
+	quick   bool
 	scale   float64
 	seed    int64
 	mode    string
@@ -42,6 +43,7 @@ report is written all the same, and says so. A second one ends it at once.`,
 	f.SortFlags = false
 	f.BoolVar(&o.dryRun, "dry-run", false, "print the plan and the targets, and start nothing")
 	f.Float64Var(&o.scale, "time-scale", 1, "`times` as long as the scenario says; the system's own times stay")
+	f.BoolVar(&o.quick, "quick", false, "take the least time scale that the scenario allows")
 	f.Int64Var(&o.seed, "seed", -1, "`seed` of what is drawn (default: the scenario's)")
 	f.StringVar(&o.mode, "mode", host.Namespaces, "how processes are put apart: namespaces, or proxies where those are not allowed")
 	o.files.flags(f)
@@ -54,6 +56,8 @@ func (o *drillFlags) check() error {
 	switch {
 	case o.scale <= 0:
 		return Usagef("--time-scale %v: must be above 0", o.scale)
+	case o.quick && o.scale != 1:
+		return Usagef("--quick and --time-scale exclude each other")
 	case o.mode != host.Namespaces && o.mode != host.Proxies:
 		return Usagef("--mode %q: must be %s or %s", o.mode, host.Namespaces, host.Proxies)
 	}
@@ -67,6 +71,9 @@ func (o *drillFlags) run(cmd *cobra.Command, name string) error {
 	file, s, err := readDrill(name)
 	if err != nil {
 		return err
+	}
+	if o.quick {
+		o.scale = s.LeastScale
 	}
 	j := host.Job{File: file, Source: s.Source, Scale: o.scale, Mode: o.mode, Verbose: o.verbose}
 	if o.seed >= 0 {

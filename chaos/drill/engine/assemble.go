@@ -66,6 +66,9 @@ func (r *run) record() *measure.Record {
 		rec.RoundTrips = append(rec.RoundTrips, s.Topology.Regions[i].RoundTrip)
 	}
 	for _, f := range r.faults {
+		if q := quotaOf(f.fault.Policy, s); f.fault.Kind == scenario.ChangeLimit && q != nil {
+			rec.Final = float64(q.Limit.Tokens) / q.Limit.Per.Seconds()
+		}
 		rec.Faults = append(rec.Faults, measure.Outage{From: f.from, To: f.to, Region: -1})
 		for i, p := range regions {
 			if slices.Contains(f.gone, p) {

@@ -16,9 +16,11 @@ import (
 
 // Record is what one drill wrote down. All times are since the load began.
 type Record struct {
-	Regions  []string
-	Cost     int64   // tokens of each request
-	Limit    float64 // tokens a second
+	Regions []string
+	Cost    int64   // tokens of each request
+	Limit   float64 // tokens a second
+	// Final is the limit at the end, where the policy was changed; else 0.
+	Final    float64
 	Requests []load.Request
 	Phases   []Phase // baseline, fault and recovery, as far as it came
 	// Faults are when faults were there, by the regions whose process stood still or

@@ -76,10 +76,13 @@ func (r *Record) BaselineProblems() []string {
 	return problems
 }
 
-// Recovered is how long after a moment the use of the limit was a share of it
-// again, for a second, in one region or, below 0, in all. It is false if that did
+// Recovered is how long after a moment the use of the limit, of the final one if it
+// was changed, was a share of it again, for a second, in one region or, below 0, in all. It is false if that did
 // not come.
 func (r *Record) Recovered(region int, from time.Duration, share float64) (time.Duration, bool) {
+	if r.Final > 0 {
+		share *= r.Final / r.Limit
+	}
 	for at := from; at+second <= r.End(); at += Step {
 		if r.Use(region, at, at+second) >= share {
 			return at - from, true

@@ -202,6 +202,10 @@ func TestRecoveryIsCountedFromTheLastHealing(t *testing.T) {
 	require.InDelta(t, 1.1, *all[0].Seconds, 0.11)
 	require.InDelta(t, 1.9, *all[1].Seconds, 0.11)
 
+	r.Limit = 100
+	require.Nil(t, r.Recovery()[1].Seconds, "too little of that limit")
+	r.Final = 20
+	require.InDelta(t, 1.9, *r.Recovery()[1].Seconds, 0.11, "and enough of the one in its place")
 	r.Faults[0].To = 0
 	require.Nil(t, r.Recovery()[0].Seconds, "a fault that is still there was not healed")
 	r = steady()
