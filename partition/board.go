@@ -83,7 +83,7 @@ const (
 	lostTime = time.Hour
 )
 
-// NewBoard begins one. Sole says that no policy was ever in force before this one. The error wraps ErrTiming.
+// NewBoard begins one, with the timing of its own links, such as WatchTiming; those of holders have DefaultTiming. Sole says that no policy was ever in force before this one. The error wraps ErrTiming.
 func NewBoard(t Timing, ρ lease.Drift, set *policy.Set, sole bool) (*Board, error) {
 	if err := t.Validate(); err != nil {
 		return nil, err
@@ -288,7 +288,7 @@ func (b *Board) suppose(p *peer) {
 	o := h.open[p.id]
 	switch {
 	case o.silent != nil:
-	case o.told != nil && p.upTo >= p.link.proof+b.drift.Outlast(b.timing.Suspect):
+	case o.told != nil && p.upTo >= p.link.proof+b.drift.Outlast(DefaultTiming().Suspect):
 	default:
 		h.note(Took{Holder: p.id, Open: true, At: p.upTo, Silent: true}, p.mayHave(h))
 	}
@@ -297,7 +297,7 @@ func (b *Board) suppose(p *peer) {
 // mayBeCut says that a holder can have noticed a cut by now: it does so CutOff after it was last answered, by its own
 // clock. We may notice later, for what proves that it hears us was on its way for some time.
 func (b *Board) mayBeCut(now time.Duration, p *peer) bool {
-	return b.drift.Outlast(now-p.reached) >= b.timing.CutOff
+	return b.drift.Outlast(now-p.reached) >= DefaultTiming().CutOff
 }
 
 // mayHave is the terms under which a holder that is not heard may spend.

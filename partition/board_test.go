@@ -34,7 +34,7 @@ type boardRig struct {
 }
 
 func newBoard(t *testing.T, policy string, sole bool) *boardRig {
-	b, err := partition.NewBoard(partition.DefaultTiming(), lease.DefaultDrift, set(t, policy), sole)
+	b, err := partition.NewBoard(partition.WatchTiming(), lease.DefaultDrift, set(t, policy), sole)
 	require.NoError(t, err)
 	return &boardRig{Board: b, t: t, now: time.Hour}
 }
@@ -214,11 +214,11 @@ func TestADeafHolderIsCutOff(t *testing.T) {
 		r.pass(100 * time.Millisecond)
 		r.Report(r.now, eu, &lease.ReportBatch{Clock: r.now, Answered: answered, Cuts: cuts})
 	}
-	for range 31 {
+	for range 41 {
 		deaf()
 	}
 	require.Equal(t, "cut_off", r.link(eu).State)
-	require.Equal(t, "reports are not answered for 3.1s (one way?)", r.link(eu).Reason)
+	require.Equal(t, "reports are not answered for 4.1s (one way?)", r.link(eu).Reason)
 	deaf(lease.CutReport{Number: 1, Count: 1, Length: 200 * time.Millisecond})
 	require.Equal(t, "eu eu/eu-1#01000000, goes on: 100 + 1.001 x 50/s x 0.2 s = 111", r.text(), "one cut, not two")
 	for range 10 {

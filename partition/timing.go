@@ -32,6 +32,15 @@ func DefaultTiming() Timing {
 	return Timing{Suspect: 2 * time.Second, CutOff: 3 * time.Second, Settle: 5 * time.Second}
 }
 
+// WatchTiming is that of a coordinator, which watches the links of its holders. What proves that a holder hears us
+// comes up to one heartbeat later than what proves to it that we hear: a report that is not answered for its own sake
+// leaves the next heartbeat with nothing new to tell.
+func WatchTiming() Timing {
+	t := DefaultTiming()
+	t.Suspect, t.CutOff = t.Suspect+time.Second, t.CutOff+time.Second
+	return t
+}
+
 // Validate returns nil or an error that wraps ErrTiming and names the field and its value.
 func (t Timing) Validate() error {
 	switch {

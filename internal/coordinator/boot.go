@@ -75,7 +75,7 @@ func (s *Server) newBoard(now lease.Moment, ledger *lease.Ledger, meta []lease.E
 		}
 	}
 	sole := ledger.Policy().Revision <= 1 && ledger.Epoch().History <= 1 // no other was ever in force
-	board, err := partition.NewBoard(partition.DefaultTiming(), s.opts.Drift, first, sole)
+	board, err := partition.NewBoard(partition.WatchTiming(), s.opts.Drift, first, sole)
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,7 @@
 package demo
 
 import (
-	"github.com/a1009580/leasehold/lease"
+	"github.com/a1009580/leasehold/limiter"
 	"github.com/a1009580/leasehold/partition"
 )
 
@@ -29,18 +29,21 @@ func (f *figures) marginText() string {
 	return number(f.bound - f.over)
 }
 
-// bound is the most by which any bucket of the target's domain may exceed its
-// promise.
-func (t *target) bound() (tokens int64, bounded bool) {
+// bound is the most by which any bucket of the target's domain can have exceeded
+// its promise until now, by the cuts that all regions had.
+func (t *target) bound(regions []limiter.Cuts) (tokens int64, bounded bool) {
 	for _, q := range t.domain.Quotas {
 		if q.Limit.Unbounded {
 			continue
 		}
-		b := partition.Bound(q, lease.DefaultDrift, nil)
-		if !b.Exact {
-			return 0, false // nobody counts here what is cut
+		var sum partition.Result
+		for i := range regions {
+			sum = sum.Plus(regions[i].Bound(q.ID))
 		}
-		tokens = max(tokens, b.Tokens)
+		if sum.Unbounded {
+			return 0, false
+		}
+		tokens = max(tokens, sum.Tokens)
 	}
 	return tokens, true
 }
@@ -48,7 +51,11 @@ func (t *target) bound() (tokens int64, bounded bool) {
 // figures reads them.
 func (d *demo) figures() figures {
 	f := figures{}
-	f.bound, f.bounded = d.target.bound()
+	var cuts []limiter.Cuts
+	for _, p := range d.world.places {
+		cuts = append(cuts, p.limiter.Cuts())
+	}
+	f.bound, f.bounded = d.target.bound(cuts)
 	f.over, f.judged = d.score.over()
 	for _, p := range d.world.places {
 		leased, _ := p.leased()

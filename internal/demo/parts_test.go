@@ -55,7 +55,7 @@ func TestTheTraceKeyIsTheFirstWildcardOfTheFirstQuota(t *testing.T) {
 	assert.Equal(t, "tenant", g.entry)
 	assert.Equal(t, []policy.Pair{{Key: "tenant", Value: "x"}, {Key: "plan", Value: "free"}, {Key: "user", Value: "demo"}}, g.descriptor("x"))
 	assert.InDelta(t, 1, g.rate(), 1e-9)
-	n, bounded := g.bound()
+	n, bounded := g.bound(nil)
 	assert.True(t, bounded)
 	assert.Zero(t, n)
 
