@@ -42,6 +42,10 @@ func measure(ctx context.Context, chosen []suite, o options) (*figures.Results, 
 			}
 			began := time.Now()
 			output, err := s.run(ctx, dir, o)
+			if ctx.Err() != nil {
+				fmt.Fprintln(os.Stderr, "interrupted: what follows is what was measured until then")
+				return results, nil
+			}
 			if err != nil {
 				return nil, err
 			}
