@@ -91,7 +91,7 @@ func TestCOST07_APartOfNoCostIsAPeek(t *testing.T) {
 	})
 }
 
-func TestPartsThatNoBucketDecides(t *testing.T) {
+func TestFAIL09_PartsThatNoBucketDecides(t *testing.T) {
 	run(t, parted+"---\n"+strings.Replace(head, "domain: api", "domain: strict", 1)+"unmatched: deny\nquotas: []\n---\n"+strings.Replace(head, "domain: api", "domain: lax", 1)+"quotas: []\n",
 		func(t *testing.T, _ *limitertest.Coordinator, l *limiter.Limiter) {
 			allowed, all := ask(t, l, "lax", part(1, "user", "u"), part(1))
