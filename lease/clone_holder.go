@@ -36,7 +36,11 @@ func (h *Holder) Clone() *Holder {
 	}
 	// Every cell that can be looked up is in one of these lists.
 	c.cells, c.born = eachOf(h.cells, k.cell), eachOf(h.born, k.cell)
-	c.owing = eachOf(h.owing, k.cell)
+	told := func(t toldCell) toldCell { return toldCell{k.cell(t.cell), t.at} }
+	c.owing = owing{
+		untold: eachOf(h.owing.untold, k.cell), told: eachOf(h.owing.told, told), heard: eachOf(h.owing.heard, told),
+		cells: h.owing.cells, oldest: h.owing.oldest,
+	}
 	c.touched.Store(k.cell(h.touched.Load()))
 	return c
 }
@@ -53,11 +57,12 @@ func (k *holderCopier) holding(q *holding) *holding {
 	if c := k.quotas[q]; c != nil {
 		return c
 	}
-	c := &holding{cells: xsync.NewMap[string, *Cell](), credited: q.credited, returned: q.returned, max: q.max}
+	c := &holding{cells: xsync.NewMap[string, *Cell](), credited: q.credited, returned: q.returned}
 	k.quotas[q] = c
 	c.terms.Store(q.terms.Load()) // never changed in place
 	c.floor.Store(k.floor(q.floor.Load()))
 	c.count.Store(q.count.Load())
+	c.max.Store(q.max.Load())
 	c.full.Store(q.full.Load())
 	c.floorSpent.Store(q.floorSpent.Load())
 	c.overspent.Store(q.overspent.Load())

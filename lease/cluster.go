@@ -28,7 +28,7 @@ func (l *Ledger) boot() {
 func (l *Ledger) tidyCluster(now Moment) {
 	next := l.cluster
 	if now.Mono >= l.shrinkAt || mutated("the longest lease lowered at once") {
-		next.Longest = l.longestTerms()
+		next.Longest, next.Changed = l.longestTerms(), false
 	}
 	if now.Mono >= l.settles {
 		next.Election = l.cfg.ElectionTTL // those before us have ended
@@ -101,7 +101,7 @@ func (l *Ledger) SetPolicy(record PolicyRecord, terms []Terms) bool {
 	for i := range terms {
 		next.Longest = max(next.Longest, terms[i].TTL)
 	}
-	next.Levels = l.levels()
+	next.Levels, next.Changed = l.levels(), true
 	l.send(flight{kind: flightPolicy, cluster: next}, []Write{
 		{Key: clusterKey, Value: next.encode(), Expect: l.clusRev},
 		{Key: policyKey, Value: record.encode(), Expect: l.polRev},
@@ -174,7 +174,7 @@ func (l *Ledger) replaceTerms(now Moment, q *quota, t *Terms) {
 	}
 	l.mature(now.Mono, q)
 	if q.terms.Tokens != t.Tokens || q.terms.Per != t.Per || q.terms.Burst != t.Burst {
-		q.unsure = now.Mono + l.cfg.Drift.Outlast(l.cluster.Longest)
+		q.doubt(now.Mono + l.cfg.Drift.Outlast(l.cluster.Longest))
 	}
 	q.terms, q.removed = *t, false
 	if old.Per != t.Per {

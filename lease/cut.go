@@ -43,16 +43,27 @@ func (h *Holder) SetCut(now time.Duration, c Cut) {
 	}
 	n := len(h.cuts)
 	if c.Open && c.Number > 0 && (n == 0 || h.cuts[n-1].Number < c.Number) {
+		h.closeCut() // its end and this beginning may be noticed at once
 		h.cuts = append(h.cuts, cutSpan{CutReport: CutReport{Number: c.Number, Count: 1}})
 		h.mergeCuts()
 		n = len(h.cuts)
 	}
 	if n > 0 && h.cuts[n-1].Number == c.Number && !h.cuts[n-1].Closed {
 		s := &h.cuts[n-1]
-		s.Closed = !c.Open
 		if old != nil || c.Unreserved { // until now; while it heals nothing is spent
 			s.Length = max(s.Length, now-c.Since)
 		}
+		if !c.Open {
+			h.closeCut()
+		}
+	}
+}
+
+// closeCut ends the last cut if it goes on.
+func (h *Holder) closeCut() {
+	if h.openCut() != 0 {
+		h.cuts[len(h.cuts)-1].Closed = true
+		h.settleCut()
 	}
 }
 
@@ -79,7 +90,7 @@ func (h *Holder) mergeCuts() {
 // that are over and were heard of. Overspend comes with its cut: nobody hears
 // of one without the other.
 func (h *Holder) sayCuts(now time.Duration, batch *ReportBatch) {
-	if len(h.owing) == 0 {
+	if h.owing.cells == 0 {
 		h.cuts = slices.DeleteFunc(h.cuts, func(s cutSpan) bool { return s.Closed && s.heard && s.told == s.CutReport })
 	}
 	if !h.clocked {

@@ -13,9 +13,9 @@ import (
 var fields = map[reflect.Type]string{
 	reflect.TypeFor[Ledger](): `cfg epoch cluster clusRev policy polRev began election settles awake until revision booted
 		complete buried partial retiring halted quotas books order cursor holders sessions lastN queue hungry loads absent
-		orphans lapsed writes txns flying lastID next overs shrinkAt ready stats situation targets`,
+		orphans lapsed writes txns flying lastID next overs counters shrinkAt ready stats situation targets`,
 	reflect.TypeFor[quota](): `terms removed removedAt meter window windowRev rolling slots reserve capacity newborn books stock
-		buckets granted stranded strands moved floorSpent overspent observed unsure`,
+		buckets granted stranded strands moved floorSpent overspent observed unsure unsureWindow`,
 	reflect.TypeFor[book](): `key quota pool rem mark window used pending chunk accounts inherits bounds closed handbacks refunded worst past revision
 		state stale inFlight dying queued hungry stash turn place`,
 	reflect.TypeFor[account](): `holder session n granted spent returned refunded deadline reportAt echo reported toldAt toldEcho
@@ -25,11 +25,11 @@ var fields = map[reflect.Type]string{
 	reflect.TypeFor[flight]():        `id kind books quota window slot cluster`,
 	reflect.TypeFor[slot]():          `terms owner owned until revision inFlight again told toldAt inherited ahead`,
 	reflect.TypeFor[floorRecord]():   `Holder Grant Region Tokens Burst TTL Free Per First Through PriorLast PriorTokens`,
-	reflect.TypeFor[clusterRecord](): `Cluster History Longest Election Since Distrust Levels`,
+	reflect.TypeFor[clusterRecord](): `Cluster History Longest Election Since Distrust Changed Levels`,
 	reflect.TypeFor[windowRecord]():  `History High Spoiled Ends`,
 	reflect.TypeFor[newborn]():       `pool rem mark`,
 	reflect.TypeFor[holderTable]():   `index list unused cursor`,
-	reflect.TypeFor[holderState]():   `id known session complete unheard gone accounts over`,
+	reflect.TypeFor[holderState]():   `id known session complete unheard gone accounts over owes`,
 	reflect.TypeFor[policyChange]():  `record terms`,
 	reflect.TypeFor[Ready]():         `Loads Txns Batches Closed Halt`,
 	reflect.TypeFor[Stats]():         `Granted Refused Malformed NotWritten`,
@@ -48,10 +48,14 @@ var fields = map[reflect.Type]string{
 	reflect.TypeFor[windowSpan]():   `index start end`,
 	reflect.TypeFor[reserve]():      `known window tokens`,
 	reflect.TypeFor[hint]():         `at pool wait window`,
-	reflect.TypeFor[cellReport]():   `spent returned refunded granted echo ask at used floored refused overspent overUsed owing floorSaid saidAt seen largest largeAt low`,
+	reflect.TypeFor[cellReport]():   `spent returned refunded granted echo ask at used floored refused overspent overUsed owing overAt floorSaid saidAt seen largest largeAt low`,
 	reflect.TypeFor[handback]():     `holder session grant returned askedAt`,
 	reflect.TypeFor[cellHandback](): `floor returned seen window until`,
 	reflect.TypeFor[cellOver]():     `cut bucket spent`,
+	reflect.TypeFor[overOf]():       `bucket window`,
+	reflect.TypeFor[overSum]():      `tokens vague`,
+	reflect.TypeFor[owing]():        `untold told heard cells oldest`,
+	reflect.TypeFor[toldCell]():     `cell at`,
 	reflect.TypeFor[overspend]():    `cut window began tokens told toldAt`,
 	reflect.TypeFor[cutSpan]():      `CutReport told toldAt heard`,
 	reflect.TypeFor[CutReport]():    `Number Count Length Closed`,

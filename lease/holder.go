@@ -87,7 +87,7 @@ type Holder struct {
 
 	cut   atomic.Pointer[Cut] // set while the unreserved modes are in use
 	cuts  []cutSpan           // of which the coordinator is to hear
-	owing []*Cell             // that spent unreserved, of which it is to hear
+	owing owing               // what was spent unreserved, of which it is to hear
 	// ahead is how far the coordinator's clock is ahead of ours at least, by its
 	// messages in the session, made what it showed when the last was made; clocked
 	// that there was one.
@@ -112,7 +112,7 @@ type holding struct {
 	// What was granted here and given back, ever; the owner's.
 	credited int64
 	returned int64
-	max      int64
+	max      atomic.Int64 // of count; read by decisions
 }
 
 // floorLease is the holder's part of its region's floor (law 11).
@@ -182,7 +182,7 @@ func (h *Holder) Adopt(revision uint64, quotas []QuotaLimits) {
 		} else if old := q.terms.Load(); !sameFloors(old, t) {
 			q.floor.Store(nil)
 		}
-		q.max = max(1, quotas[i].MaxKeys)
+		q.max.Store(max(1, quotas[i].MaxKeys))
 		q.terms.Store(t)
 	}
 	slices.Sort(names)
@@ -210,7 +210,7 @@ func (h *Holder) dropQuota(name string) {
 		c.end()
 		return true
 	})
-	h.owing = slices.DeleteFunc(h.owing, func(c *Cell) bool { return c.quota == q })
+	h.owing.drop(q)
 	h.cursor = 0
 }
 
@@ -239,7 +239,7 @@ func (h *Holder) Cell(quota, key string) *Cell {
 	if c, ok := q.cells.Load(key); ok {
 		return c
 	}
-	if q.count.Load() >= q.max && key != OverflowKey {
+	if q.count.Load() >= q.max.Load() && key != OverflowKey {
 		q.full.Store(true)
 		return h.Cell(quota, OverflowKey)
 	}

@@ -18,6 +18,7 @@ type holderState struct {
 	gone     bool   // said goodbye
 	accounts int    // open ones
 	over     map[overKey]int64
+	owes     uint64 // the ReportBatch.Owes that over was last cleared by
 }
 
 // settled says that everything the holder has is known: what a record says of
@@ -52,9 +53,11 @@ func (l *Ledger) forgetHolders(n int) {
 			t.cursor = 0
 		}
 		h := &t.list[t.cursor]
-		owes := len(h.over) > 0 && len(t.index) <= maxOwing // what it tells again must not count again
+		// What it tells again must not count again.
+		owes := len(h.over) > 0 && !h.gone && len(t.index) <= maxOwing && l.counters < l.maxCounters()
 		if h.known && h.accounts == 0 && l.sessions[h.session] == nil && !owes {
 			delete(t.index, h.id)
+			l.counters -= len(h.over)
 			*h = holderState{}
 			t.unused = append(t.unused, int32(t.cursor))
 		}

@@ -3,6 +3,7 @@ package lease
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -93,7 +94,10 @@ type Ledger struct {
 	flying  []flight
 	lastID  uint64
 	next    *policyChange
-	overs   map[BucketID]int64 // what was spent unreserved of buckets
+	// overs is what was spent unreserved, counters how many counters of it are
+	// remembered of all holders.
+	overs    map[overOf]overSum
+	counters int
 	// shrinkAt is when a longest lease that became shorter may be lowered.
 	shrinkAt time.Duration
 
@@ -166,6 +170,9 @@ func NewLedger(cfg Config, b Begin) (*Ledger, error) {
 		l.settles -= cfg.Drift.Outlast(cfg.ElectionTTL)
 	}
 	for _, q := range l.quotas {
+		if l.cluster.Changed {
+			q.doubt(l.settles)
+		}
 		l.openQuota(q, b.Now)
 	}
 	l.boot()
@@ -199,7 +206,7 @@ func (l *Ledger) readMeta(meta []Entry) error {
 		var err error
 		switch {
 		case e.Key == policyKey:
-			l.polRev = e.Revision
+			err = l.readPolicy(e)
 		case strings.HasPrefix(e.Key, windowPrefix):
 			err = l.readWindow(e)
 		case strings.HasPrefix(e.Key, floorPrefix):
@@ -210,6 +217,20 @@ func (l *Ledger) readMeta(meta []Entry) error {
 		}
 	}
 	return nil
+}
+
+// readPolicy finds out whether this leader brings another policy than the last one.
+func (l *Ledger) readPolicy(e Entry) error {
+	r, err := decodePolicy(e.Value)
+	l.polRev = e.Revision
+	l.cluster.Changed = l.cluster.Changed || r.Revision != l.policy.Revision
+	return err
+}
+
+// doubt has nothing judged until a time, and in the windows up to the one that is
+// open: what was granted under another limit may be spent till then.
+func (q *quota) doubt(until time.Duration) {
+	q.unsure, q.unsureWindow = max(q.unsure, until), max(q.unsureWindow, q.window.High)
 }
 
 func (l *Ledger) readWindow(e Entry) error {
@@ -307,14 +328,16 @@ type quota struct {
 	stranded, strands int64
 	moved             Moved
 	// What was spent from floors and unreserved, as reported, and how far the
-	// promise was exceeded. Until unsure, two limits count: nothing is judged.
+	// promise was exceeded. Until unsure, and in windows up to unsureWindow, two
+	// limits count: nothing is judged.
 	floorSpent, overspent int64
 	observed              Observed
 	unsure                time.Duration
+	unsureWindow          int64
 }
 
 func newQuota(t Terms, now time.Duration) *quota {
-	q := &quota{terms: t}
+	q := &quota{terms: t, unsure: math.MinInt64, unsureWindow: math.MinInt64}
 	if !t.Windowed {
 		q.meter = bucket.NewMeter(now, bucket.Rate{Per: t.Per})
 	}

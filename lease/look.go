@@ -29,7 +29,8 @@ type Outlook struct {
 	// answer's time when the coordinator had what is missing, as it last told.
 	Retry time.Duration
 	// Windowed says that this is a window quota. Its Reset is the end of its
-	// window, and so is its Retry; both are 0 while the end is not known here.
+	// window, 0 while that is not known here. So is its Retry, unless the holder is
+	// cut off and may spend unreserved sooner.
 	Windowed bool
 	// Near says that the coordinator had what is missing, as it last told: a denial
 	// is false then, since a central bucket would have admitted the request.
@@ -58,7 +59,7 @@ func (c *Cell) Outlook(now time.Duration, cost int64, admitted bool, roundTrip t
 			o.Known = false
 		}
 	}
-	over := c.overNow(now, cost)
+	over, left := c.overNow(now, cost)
 	o.Remaining += max(0, floor.Level) + over.Level
 	if admitted {
 		o.Remaining += c.poolHeard(now, t)
@@ -81,10 +82,14 @@ func (c *Cell) Outlook(now time.Duration, cost int64, admitted bool, roundTrip t
 	if o.Near {
 		o.Retry = max(roundTrip, time.Millisecond)
 	}
-	if own, ok := over.Rate.TimeFor(missing, over.Rem); ok && short && missing <= over.Burst-over.Level {
-		o.Retry = min(o.Retry, own)
+	if own, ok := over.Rate.TimeFor(missing, over.Rem); ok && short && missing <= over.Burst-over.Level && own < left {
+		if o.Retry == 0 || own < o.Retry {
+			o.Retry = own
+		}
 	}
-	o.Reset = max(o.Reset, o.Retry)
+	if !t.Windowed || o.Reset > 0 {
+		o.Reset = max(o.Reset, o.Retry)
+	}
 	return o
 }
 
@@ -125,23 +130,32 @@ func (c *Cell) floorNow(now time.Duration) bucket.TokenBucket {
 	return b
 }
 
-// overNow is what the cell may spend unreserved, brought up to now; it is zero
-// while that is nothing.
-func (c *Cell) overNow(now time.Duration, cost int64) bucket.TokenBucket {
-	cut := c.owner.cut.Load()
-	if cut == nil {
-		return bucket.TokenBucket{}
+// overNow is what the cell may spend unreserved, brought up to now, and for how
+// long yet; it is zero while that is nothing.
+func (c *Cell) overNow(now time.Duration, cost int64) (b bucket.TokenBucket, left time.Duration) {
+	if c.owner.cut.Load() == nil {
+		return bucket.TokenBucket{}, 0
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	level := c.unreserved(now, cut, cost)
-	if level == math.MaxInt64 { // unbounded
-		return bucket.TokenBucket{Level: math.MaxInt64 / 2}
+	cut := c.owner.cut.Load()
+	u := c.reachable(now, cut, cost)
+	if u == nil {
+		return bucket.TokenBucket{}, 0
 	}
-	if c.over == nil || c.over.cut != cut.Number {
-		return bucket.TokenBucket{}
+	left = math.MaxInt64
+	if u.For > 0 {
+		left = cut.Since + u.For - now
 	}
-	return c.over.bucket
+	switch {
+	case u.Unbounded:
+		return bucket.TokenBucket{Level: everything}, left
+	case c.over == nil || c.over.cut != cut.Number:
+		return bucket.Full(now, u.Rate, u.Burst), left
+	}
+	b = c.over.bucket
+	b.Reconfigure(now, u.Rate, u.Burst)
+	return b, left
 }
 
 // windowOver says that the window has ended of which the last grant was: nothing

@@ -51,6 +51,9 @@ type clusterRecord struct {
 	// Distrust says that the store lost its past, and that the time since is
 	// not yet surely long enough for every bucket to have filled (law 13).
 	Distrust bool
+	// Changed says that what was granted under an older policy may still run: the
+	// limits of both count.
+	Changed bool
 	// Levels are the levels of all newborns (levels).
 	Levels string
 }
@@ -63,11 +66,20 @@ func (r *clusterRecord) encode() []byte {
 	b = binary.AppendUvarint(b, uint64(r.Election))
 	b = binary.AppendUvarint(b, r.Since)
 	b = appendString(b, r.Levels)
+	var flags byte
 	if r.Distrust {
-		return append(b, 1)
+		flags |= flagDistrust
 	}
-	return append(b, 0)
+	if r.Changed {
+		flags |= flagChanged
+	}
+	return append(b, flags)
 }
+
+const (
+	flagDistrust = 1 << iota
+	flagChanged
+)
 
 func decodeCluster(data []byte) (clusterRecord, error) {
 	d := decoder{data: data}
@@ -76,8 +88,10 @@ func decodeCluster(data []byte) (clusterRecord, error) {
 	}
 	r := clusterRecord{
 		Cluster: d.string(), History: d.uvarint(), Longest: time.Duration(d.amount()),
-		Election: time.Duration(d.amount()), Since: d.uvarint(), Levels: d.string(), Distrust: d.byte() == 1,
+		Election: time.Duration(d.amount()), Since: d.uvarint(), Levels: d.string(),
 	}
+	flags := d.byte()
+	r.Distrust, r.Changed = flags&flagDistrust != 0, flags&flagChanged != 0
 	return r, d.end()
 }
 

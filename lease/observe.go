@@ -10,9 +10,11 @@ import (
 // Observed is by how much the reports of holders show that a promise was
 // exceeded, since the ledger opened, in the worst bucket of a quota: at least Low
 // and at most High tokens. Reports come in lumps. Low counts each lump only in
-// intervals that surely hold all of it; High is all that was spent unreserved,
-// since leases and floors add nothing (of a window quota: in one window). What
-// was not reported yet, or never will be, is in neither.
+// intervals that surely hold all of it, and nothing while a limit that changed may
+// still be spent from as it was before; High is all that was spent unreserved,
+// since leases and floors add nothing (of a window quota: in one window, or of all
+// together if it is not known in which). What was not reported yet, or never will
+// be, is in neither.
 type Observed struct {
 	Low, High     int64
 	LowAt, HighAt time.Time // when they last rose, by the coordinator's wall clock
@@ -32,12 +34,12 @@ type worst struct {
 func (w *worst) add(r bucket.Rate, drift Drift, start, now time.Duration, tokens int64) int64 {
 	w.drain(r, drift, now)
 	if start >= w.from {
-		w.excess += tokens
+		w.excess = plus(w.excess, tokens)
 		return w.excess
 	}
 	earlier, _ := r.Accrue(drift.Outlast(w.from-start), 0, math.MaxInt64)
 	// Without them the interval may still be the worst.
-	if with := w.excess + tokens - earlier - 1; with > w.excess {
+	if with := plus(w.excess, tokens) - earlier - 1; with > w.excess {
 		w.excess, w.from = with, start
 	}
 	return w.excess
@@ -63,8 +65,11 @@ func (w *worst) drain(r bucket.Rate, drift Drift, now time.Duration) {
 type pastWindows [8]struct{ window, spent, over int64 }
 
 // at returns the place of a window, making one in the place of the oldest; nil
-// for one that is older than all.
+// for one that is older than all, or not known.
 func (p *pastWindows) at(window int64) (spent, over *int64) {
+	if window == 0 {
+		return nil, nil
+	}
 	oldest := 0
 	for i := range p {
 		if p[i].window == window {
@@ -87,6 +92,9 @@ func (l *Ledger) observe(now Moment, b *book, start time.Duration, tokens int64)
 	q := b.quota
 	if tokens <= 0 || q.terms.Windowed || now.Mono < q.unsure || start < q.unsure {
 		return // two limits counted then
+	}
+	if b.worst.from < q.unsure {
+		b.worst = worst{from: now.Mono, at: now.Mono} // it began under another limit
 	}
 	over := b.worst.add(q.terms.Rate(), l.cfg.Drift, start, now.Mono, tokens) - q.terms.Burst
 	q.observed.low(now, over)
@@ -132,12 +140,10 @@ func (l *Ledger) observeWindow(now Moment, b *book, window, tokens, unreserved i
 	if spent == nil {
 		return
 	}
-	*spent += tokens
-	*over += unreserved
-	if now.Mono >= q.unsure {
-		q.observed.low(now, *spent+*over-q.terms.Tokens)
+	*spent, *over = plus(*spent, tokens), plus(*over, unreserved)
+	if window > q.unsureWindow {
+		q.observed.low(now, plus(*spent, *over)-q.terms.Tokens)
 	}
-	q.observed.high(now, *over)
 }
 
 func (o *Observed) low(now Moment, tokens int64) {

@@ -2,7 +2,6 @@ package lease
 
 import (
 	"math"
-	"slices"
 	"time"
 
 	"github.com/a1009580/leasehold/bucket"
@@ -21,7 +20,7 @@ type cellOver struct {
 // quota, in one window.
 type overspend struct {
 	cut    uint64
-	window int64
+	window int64 // 0 of a window quota: it is not known which
 	began  time.Duration
 	tokens int64
 	told   int64         // how much of it was said
@@ -29,29 +28,44 @@ type overspend struct {
 }
 
 // maxOverspends bounds how many cuts and windows a cell tells apart before the
-// coordinator heard of them. What is spent in further ones counts as of the last.
+// coordinator heard of them. What is spent in further windows is of one that is not
+// known, what is spent in further cuts counts as of the last.
 const maxOverspends = 64
 
-// unreserved brings up to now what may be spent unreserved in a cut, and returns
-// how much that is: nothing after the time that the quota allows, and nothing
-// for a cost that this region could never admit while it is connected. The caller
-// holds c.mu.
-func (c *Cell) unreserved(now time.Duration, cut *Cut, cost int64) int64 {
+// everything is what an unbounded mode has: more than any sum of costs, and so far
+// from the end of the range that leases may be added.
+const everything = math.MaxInt64 / 2
+
+// reachable returns what the cell's quota lets pass in a cut at now, nil for nothing:
+// after the time that the quota allows, and for a cost that this region could never
+// admit while it is connected.
+func (c *Cell) reachable(now time.Duration, cut *Cut, cost int64) *Unreserved {
 	if cut == nil {
-		return 0
+		return nil
 	}
 	u := &c.quota.terms.Load().Unreserved
 	switch {
 	case !u.Allows() || cost > c.quota.most():
-		return 0
+		return nil
 	case u.For > 0 && now-cut.Since >= u.For && !mutated("a fallback without an end"):
+		return nil
+	}
+	return u
+}
+
+// unreserved brings up to now what may be spent unreserved in a cut, and returns
+// how much that is. The caller holds c.mu, and loaded cut under it: one of before
+// would begin the burst of this one anew.
+func (c *Cell) unreserved(now time.Duration, cut *Cut, cost int64) int64 {
+	u := c.reachable(now, cut, cost)
+	if u == nil {
 		return 0
 	}
 	if c.over == nil {
 		c.over = &cellOver{}
 	}
 	if u.Unbounded {
-		return math.MaxInt64
+		return everything
 	}
 	o := c.over
 	if o.cut != cut.Number {
@@ -81,22 +95,31 @@ func (c *Cell) overspend(now time.Duration, cut *Cut, tokens int64) {
 	}
 }
 
-// add notes what was spent.
+// add notes what was spent. Each cut and window has one counter, also when the
+// wall clock that was told goes back over a boundary: two would be merged by max.
 func (o *cellOver) add(s overspend) {
-	if n := len(o.spent); n > 0 {
-		last := &o.spent[n-1]
-		if last.cut == s.cut && last.window == s.window || n == maxOverspends {
+	n := len(o.spent)
+	if n >= maxOverspends {
+		s.window = 0 // nobody knows which, rather than the wrong one
+		if last := &o.spent[n-1]; last.window == 0 {
 			last.tokens += s.tokens
+			return
+		}
+	}
+	for i := n - 1; i >= 0; i-- {
+		if e := &o.spent[i]; e.cut == s.cut && e.window == s.window {
+			e.tokens += s.tokens
 			return
 		}
 	}
 	o.spent = append(o.spent, s)
 }
 
-// inWindow is what was spent in one window, as far as that is remembered.
+// inWindow is the most that was spent in one window, as far as that is remembered: what
+// nobody knows the window of may be of any.
 func (o *cellOver) inWindow(window int64) (sum int64) {
 	for i := range o.spent {
-		if o.spent[i].window == window {
+		if w := o.spent[i].window; w == window || w == 0 || window == 0 {
 			sum += o.spent[i].tokens
 		}
 	}
@@ -104,7 +127,7 @@ func (o *cellOver) inWindow(window int64) (sum int64) {
 }
 
 // windowAt is the window of a window quota by the coordinators' clock, as far as
-// that is known here, else the last that was told.
+// that is known here, else the last that was told; 0 if none was.
 func (c *Cell) windowAt(now time.Duration, t *Terms) int64 {
 	if !t.Windowed {
 		return 0
@@ -117,71 +140,4 @@ func (c *Cell) windowAt(now time.Duration, t *Terms) int64 {
 		return max(told, t.Windows.Index(wall))
 	}
 	return told
-}
-
-// owes notes a cell that spent unreserved, so that Tick reports it until the
-// coordinator heard of all of it. The holder's owner calls it.
-func (h *Holder) owes(c *Cell) {
-	if n := c.overspent.Load(); n != c.report.overspent {
-		c.report.overspent = n
-		if !c.report.owing {
-			c.report.owing = true
-			h.owing = append(h.owing, c)
-		}
-	}
-}
-
-// maxOverspendReports bounds the overspends of one batch: what does not fit is
-// said by the next.
-const maxOverspendReports = 1000
-
-// sayOverspent reports what is new of what was spent unreserved.
-func (h *Holder) sayOverspent(now time.Duration, batch *ReportBatch) {
-	batch.Owes = h.openCut()
-	for _, c := range h.owing {
-		c.mu.Lock()
-		for i := range c.over.spent {
-			s := &c.over.spent[i]
-			if batch.Owes == 0 || s.cut < batch.Owes {
-				batch.Owes = s.cut
-			}
-			said := s.tokens == s.told && s.toldAt != 0
-			if said || !h.clocked || len(batch.Overspent) == maxOverspendReports {
-				continue // without a clock nobody could tell when it was
-			}
-			s.told, s.toldAt = s.tokens, now
-			batch.Overspent = append(batch.Overspent, Overspend{Bucket: c.id, Cut: s.cut, Window: s.window, Tokens: s.tokens, Span: now - s.began})
-		}
-		c.mu.Unlock()
-	}
-}
-
-// overspendHeard forgets what was said until sent and is over: it was processed.
-func (h *Holder) overspendHeard(sent time.Duration) {
-	open := h.openCut()
-	h.owing = slices.DeleteFunc(h.owing, func(c *Cell) bool {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.over.spent = slices.DeleteFunc(c.over.spent, func(s overspend) bool {
-			return s.cut != open && s.told == s.tokens && s.toldAt != 0 && s.toldAt <= sent
-		})
-		if len(c.over.spent) > 0 {
-			return false
-		}
-		c.over, c.report.owing = nil, false
-		return true
-	})
-}
-
-// retellOverspent has everything said anew in a new session: what was processed
-// in the old one may not be known to this leader, and the one that knows it
-// takes nothing twice.
-func (h *Holder) retellOverspent() {
-	for _, c := range h.owing {
-		c.mu.Lock()
-		for i := range c.over.spent {
-			c.over.spent[i].toldAt = 0
-		}
-		c.mu.Unlock()
-	}
 }

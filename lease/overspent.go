@@ -3,7 +3,10 @@ package lease
 import (
 	"fmt"
 	"maps"
+	"math"
 	"time"
+
+	"github.com/a1009580/leasehold/bucket"
 )
 
 // overKey names what one holder spent unreserved of one bucket in one cut and
@@ -14,11 +17,14 @@ type overKey struct {
 	window int64
 }
 
-// maxOverKeys bounds the counters of overspend that are remembered of one
-// holder, and the buckets whose overspend is summed up one by one. Beyond the
-// first, overspend is not counted; beyond the second, High is that of the whole
-// quota.
+// maxOverKeys bounds the buckets, and windows of buckets, whose overspend is summed
+// up one by one. Beyond it High is of more than one of them.
 const maxOverKeys = 1 << 16
+
+// maxCounters bounds the counters of overspend of all holders that are remembered: as
+// many as there may be buckets. What is told beyond it counts, but counts again
+// when it is told again.
+func (l *Ledger) maxCounters() int { return max(maxOverKeys, l.cfg.MaxBuckets) }
 
 // newer says that a batch, or this part of it, was not heard before.
 func (s *session) newer(r *ReportBatch) bool {
@@ -32,64 +38,137 @@ func (l *Ledger) takeOverspent(now Moment, s *session, r *ReportBatch) error {
 		return fmt.Errorf("%w: %d overspends and %d cuts in one batch, at most %d", ErrSession, len(r.Overspent), len(r.Cuts), MaxBatchReports)
 	}
 	h := &l.holders.list[s.holder]
-	if s.newer(r) {
-		maps.DeleteFunc(h.over, func(k overKey, _ int64) bool { return r.Owes == 0 || k.cut < r.Owes })
+	if s.newer(r) && r.Owes != h.owes {
+		h.owes = r.Owes
+		l.dropCounters(h, func(k overKey) bool { return r.Owes == 0 || k.cut < r.Owes })
 	}
 	for i := range r.Overspent {
 		o := &r.Overspent[i]
 		if o.Tokens < 0 || o.Span < 0 || len(o.Bucket.Key) > MaxKeyLen {
 			return fmt.Errorf("%w: an overspend is out of range", ErrSession)
 		}
-		if h.over == nil {
-			h.over = map[overKey]int64{}
+		q := l.quota(o.Bucket.Quota)
+		if q == nil {
+			continue
 		}
-		key := overKey{o.Bucket, o.Cut, o.Window}
-		seen, known := h.over[key]
-		if more := o.Tokens - seen; more > 0 && (known || len(h.over) < maxOverKeys) {
-			if !mutated("overspend counted again") {
-				h.over[key] = o.Tokens
-			}
-			l.overspent(now, o, r.Clock-l.cfg.Drift.Outlast(o.Span), more)
+		more, sure := l.count(h, q, o)
+		if more > 0 {
+			l.overspent(now, q, o, max(0, r.Clock)-l.cfg.Drift.Outlast(o.Span), more, sure)
 		}
 	}
 	return nil
 }
 
-// overspent counts tokens that were spent unreserved after start.
-func (l *Ledger) overspent(now Moment, o *Overspend, start time.Duration, tokens int64) {
-	q := l.quota(o.Bucket.Quota)
-	if q == nil {
-		return
+// count merges one counter of a holder by max, and returns by how much it grew. It
+// is not sure when there was no room to remember it.
+func (l *Ledger) count(h *holderState, q *quota, o *Overspend) (more int64, sure bool) {
+	tokens := min(o.Tokens, bucket.MaxTokens)
+	key := overKey{BucketID{Quota: q.terms.Quota, Key: o.Bucket.Key}, o.Cut, o.Window}
+	seen, known := h.over[key]
+	switch {
+	case tokens <= seen:
+		return 0, true
+	case !known && l.counters >= l.maxCounters():
+		return tokens, false
+	case mutated("overspend counted again"):
+		return tokens - seen, true
 	}
-	q.overspent += tokens
+	if h.over == nil {
+		h.over = map[overKey]int64{}
+	}
+	if !known {
+		l.counters++
+	}
+	h.over[key] = tokens
+	return tokens - seen, true
+}
+
+// dropCounters forgets some counters of a holder, of which it tells nothing more.
+func (l *Ledger) dropCounters(h *holderState, gone func(overKey) bool) {
+	before := len(h.over)
+	maps.DeleteFunc(h.over, func(k overKey, _ int64) bool { return gone(k) })
+	l.counters -= before - len(h.over)
+	if len(h.over) == 0 {
+		h.over = nil // a map keeps the room of what it lost
+	}
+}
+
+// overspent counts tokens that were spent unreserved after start. If they may have
+// been counted before, they are in no figure that says how much it was at least.
+func (l *Ledger) overspent(now Moment, q *quota, o *Overspend, start time.Duration, tokens int64, sure bool) {
+	q.overspent = plus(q.overspent, tokens)
+	q.observed.high(now, l.sumOver(q, o, tokens))
 	b := l.lookup(o.Bucket)
-	if b != nil {
-		l.load(b) // so that it is swept, and forgotten when it may be
-	}
-	if q.terms.Windowed {
-		if b != nil {
-			l.observeWindow(now, b, o.Window, 0, tokens)
-		}
+	if b == nil {
 		return
 	}
-	if b != nil {
+	l.load(b) // so that it is swept, and forgotten when it may be
+	switch {
+	case !sure:
+	case q.terms.Windowed:
+		l.observeWindow(now, b, o.Window, 0, tokens)
+	default:
 		l.observe(now, b, start, tokens)
 	}
-	total, known := l.overs[o.Bucket]
+}
+
+// overOf is a bucket, or one window of it; window 0 is the bucket altogether.
+type overOf struct {
+	bucket BucketID
+	window int64
+}
+
+// overSum is what was spent unreserved of it since the ledger opened; vague says
+// that nobody knows in which window some of that was.
+type overSum struct {
+	tokens int64
+	vague  bool
+}
+
+// sumOver adds tokens, and returns at most how many were spent unreserved of the
+// bucket since the ledger opened, of a window quota in the same window.
+func (l *Ledger) sumOver(q *quota, o *Overspend, tokens int64) int64 {
+	id := BucketID{Quota: q.terms.Quota, Key: o.Bucket.Key}
+	all, ok := l.addOver(overOf{bucket: id}, tokens, q.terms.Windowed && o.Window == 0)
+	if !ok {
+		return q.overspent
+	}
+	if !q.terms.Windowed || all.vague {
+		return all.tokens
+	}
+	one, ok := l.addOver(overOf{id, o.Window}, tokens, false)
+	if !ok {
+		return all.tokens
+	}
+	return one.tokens
+}
+
+// addOver adds to one sum, and returns false when there is no room for it.
+func (l *Ledger) addOver(of overOf, tokens int64, vague bool) (overSum, bool) {
+	s, known := l.overs[of]
 	if !known && len(l.overs) >= maxOverKeys {
-		q.observed.high(now, q.overspent)
-		return
+		return s, false
 	}
 	if l.overs == nil {
-		l.overs = map[BucketID]int64{}
+		l.overs = map[overOf]overSum{}
 	}
-	l.overs[o.Bucket] = total + tokens
-	q.observed.high(now, total+tokens)
+	s.tokens, s.vague = plus(s.tokens, tokens), s.vague || vague
+	l.overs[of] = s
+	return s, true
+}
+
+// plus adds amounts that are not negative, and saturates.
+func plus(a, b int64) int64 {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
 }
 
 // takeFloorSpent counts what a holder spent from its floor since its last report
 // of a bucket.
 func (l *Ledger) takeFloorSpent(now Moment, b *book, r *Report, clock time.Duration) {
-	b.quota.floorSpent += r.FloorSpent
-	l.observe(now, b, clock-l.cfg.Drift.Outlast(r.Span), r.FloorSpent)
+	tokens := min(r.FloorSpent, bucket.MaxTokens)
+	b.quota.floorSpent = plus(b.quota.floorSpent, tokens)
+	l.observe(now, b, max(0, clock)-l.cfg.Drift.Outlast(r.Span), tokens)
 }

@@ -51,6 +51,13 @@ func (h *Holder) wallAt(now time.Duration) (wall time.Time, known bool) {
 	return time.Unix(0, ahead+int64(now)), ahead != 0
 }
 
+// clockAt is what the coordinator's clock shows at least: since its last message
+// it may have run slower than ours by all that clocks are allowed to.
+func (h *Holder) clockAt(now time.Duration) time.Duration {
+	age := max(0, now-(h.made-h.ahead))
+	return now + h.ahead - (h.drift.Outlast(age) - age)
+}
+
 // find returns the cell of a bucket if the holder still has one.
 func (h *Holder) find(id BucketID) *Cell {
 	q, ok := h.quotas.Load(id.Quota)

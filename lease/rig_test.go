@@ -1,6 +1,7 @@
 package lease_test
 
 import (
+	"cmp"
 	"testing"
 	"time"
 
@@ -60,12 +61,14 @@ type rig struct {
 	halt    error
 	plan    lease.Planner // of holders that join
 	skew    time.Duration // of the leader's wall clock
+	base    time.Duration // when its process started: its clock was 0
+	policy  string
 }
 
 var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 func (r *rig) moment() lease.Moment {
-	return lease.Moment{Mono: r.now, Wall: start.Add(r.now + r.skew)}
+	return lease.Moment{Mono: r.now - r.base, Wall: start.Add(r.now + r.skew)}
 }
 
 func perMinute(tokens, burst int64) lease.Terms {
@@ -93,13 +96,16 @@ func (r *rig) lead() {
 	meta := r.store.with(lease.MetaPrefix)
 	stored, err := lease.StoredPolicy(meta)
 	require.NoError(r.t, err)
-	policy, _ := stored.Next([]byte("policy"))
+	policy := stored
+	if r.policy != "" || stored.Revision == 0 {
+		policy, _ = stored.Next([]byte(cmp.Or(r.policy, "policy")))
+	}
 	r.ledger, err = lease.NewLedger(r.cfg, lease.Begin{
 		Now: r.moment(), Leader: r.store.revision, Revision: r.store.revision,
 		Meta: meta, Policy: policy, Terms: r.terms,
 	})
 	require.NoError(r.t, err)
-	r.ledger.Extend(r.now + 1000*time.Hour)
+	r.ledger.Extend(r.now - r.base + 1000*time.Hour)
 	r.session = map[uint64]string{}
 	for _, h := range r.holders {
 		h.Disconnected()

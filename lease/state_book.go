@@ -31,6 +31,7 @@ func (w *stateWriter) quota(l *Ledger, q *quota) {
 		w.int(q.moved.Tokens, q.moved.Recalls, int64(q.moved.Time))
 		w.int(q.floorSpent, q.overspent, q.observed.Low, q.observed.High)
 		w.at(now, q.unsure)
+		w.int(q.unsureWindow)
 	}
 	if !l.complete || !w.Plain {
 		w.accrued(q, q.meter.Mark(l.began), q.meter.Mark(now), 0, math.MaxInt64) // what is still to be read accrues from there

@@ -54,7 +54,7 @@ func (w *stateWriter) cells(cells []*Cell) {
 
 func (w *stateWriter) holding(name string, q *holding) {
 	w.str(name)
-	w.int(q.count.Load(), q.max)
+	w.int(q.count.Load(), q.max.Load())
 	if !w.Plain {
 		w.int(q.credited, q.returned, q.floorSpent.Load(), q.overspent.Load(), q.worstOver.Load())
 		w.bits(q.full.Load())
@@ -153,7 +153,8 @@ func (w *stateWriter) cell(c *Cell) {
 	if !w.Plain {
 		w.at(now, r.at)
 		w.int(r.used, r.floored, r.refused, r.largest, r.low, r.overspent, r.overUsed, r.floorSaid)
-		w.bits(r.owing)
+		w.uint(uint64(r.owing))
+		w.at(now, r.overAt)
 		w.at(now, r.saidAt)
 		w.at(now, r.largeAt)
 	}
@@ -196,7 +197,9 @@ func (w *stateWriter) cuts(h *Holder) {
 		w.at(w.Now.Mono, s.toldAt)
 		w.bits(s.heard)
 	}
-	w.count(len(h.owing))
+	w.count(h.owing.cells)
+	w.uint(h.owing.oldest)
+	w.count(len(h.owing.untold))
 }
 
 func (w *stateWriter) cutReport(r *CutReport) {

@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -70,10 +71,12 @@ func (l *Ledger) AppendState(dst []byte, f Frame) []byte {
 // alone.
 func (w *stateWriter) overs(l *Ledger) {
 	w.count(len(l.overs))
-	for _, id := range slices.SortedFunc(maps.Keys(l.overs), compareBuckets) {
-		w.bucketID(id)
-		w.int(l.overs[id])
+	for _, of := range slices.SortedFunc(maps.Keys(l.overs), compareOvers) {
+		w.bucketID(of.bucket)
+		w.int(of.window, l.overs[of].tokens)
+		w.bits(l.overs[of].vague)
 	}
+	w.count(l.counters)
 	for i := range l.holders.list {
 		over := l.holders.list[i].over
 		var sum, cuts int64
@@ -83,6 +86,7 @@ func (w *stateWriter) overs(l *Ledger) {
 		}
 		w.count(len(over))
 		w.int(sum, cuts)
+		w.uint(l.holders.list[i].owes)
 	}
 }
 
@@ -107,7 +111,7 @@ func (w *stateWriter) cluster(c *clusterRecord) {
 	w.str(c.Cluster)
 	w.uint(c.History, c.Since)
 	w.int(int64(c.Longest), int64(c.Election))
-	w.bits(c.Distrust)
+	w.bits(c.Distrust, c.Changed)
 	w.str(c.Levels)
 }
 
@@ -227,4 +231,8 @@ func compareBuckets(a, b BucketID) int {
 		return 1
 	}
 	return 0
+}
+
+func compareOvers(a, b overOf) int {
+	return cmp.Or(compareBuckets(a.bucket, b.bucket), cmp.Compare(a.window, b.window))
 }

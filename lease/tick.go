@@ -1,6 +1,9 @@
 package lease
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // cellReport is what the holder's owner remembers of a cell.
 type cellReport struct {
@@ -13,11 +16,12 @@ type cellReport struct {
 	used    int64 // of the lease's spent
 	floored int64
 	refused int64
-	// overspent is how far that was noticed, owing that the cell is in the
-	// holder's list of those that spent unreserved.
+	// overspent is how far that was noticed, owing in which of the holder's lists
+	// the cell is, overAt when all of it was told.
 	overspent int64
 	overUsed  int64 // of it, measured as demand
-	owing     bool
+	owing     owingState
+	overAt    time.Duration
 	// floorSaid is how far the floor's use was reported, saidAt when the last
 	// report was made.
 	floorSaid int64
@@ -43,7 +47,7 @@ func (h *Holder) Tick(now time.Duration) (ReportBatch, bool) {
 	h.adoptBorn()
 	batch := ReportBatch{Session: h.session, Sent: now}
 	if h.clocked {
-		batch.Clock, batch.Answered = now+h.ahead, h.made
+		batch.Clock, batch.Answered = h.clockAt(now), h.made
 	}
 	live := h.live.Load()
 	for c := h.touched.Swap(nil); c != nil; {
@@ -59,7 +63,7 @@ func (h *Holder) Tick(now time.Duration) (ReportBatch, bool) {
 	}
 	batch.Reports = append(batch.Reports, h.dropped...)
 	h.dropped = nil
-	h.sayOverspent(now, &batch)
+	h.sayOverspent(now, maxOverspendReports, &batch)
 	h.sayCuts(now, &batch)
 	if len(batch.Reports)+len(batch.Cuts)+len(batch.Overspent) == 0 && now-h.lastOut < heartbeat {
 		return batch, false
@@ -232,6 +236,7 @@ func (h *Holder) Drain(now time.Duration) ReportBatch {
 	h.adoptBorn()
 	batch := ReportBatch{Session: h.session, Sent: now, Goodbye: true}
 	for _, c := range h.cells {
+		h.owes(c)
 		out := Report{Bucket: c.id}
 		some := c.giveUpWindow(now, &out)
 		if l := c.lease.Load(); l != nil {
@@ -245,7 +250,7 @@ func (h *Holder) Drain(now time.Duration) ReportBatch {
 			batch.Reports = append(batch.Reports, out)
 		}
 	}
-	h.sayOverspent(now, &batch)
+	h.sayOverspent(now, math.MaxInt, &batch) // there is no next batch
 	h.sayCuts(now, &batch)
 	for _, name := range h.names {
 		if q, ok := h.quotas.Load(name); ok {

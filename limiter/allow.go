@@ -207,7 +207,7 @@ func (l *Limiter) outlook(c *lease.Cell, q *policy.Quota, at time.Duration, n in
 		w, wall := q.Windows(), l.clock.Wall()
 		_, end := w.Bounds(w.Index(wall))
 		view.Reset = end.Sub(wall)
-		if !admitted && view.Remaining < max(n, 1) && n <= view.Most {
+		if !admitted && view.Remaining < max(n, 1) && n <= view.Most && view.Retry == 0 {
 			view.Retry = max(view.Reset, roundTrip)
 		}
 		view.Reset = max(view.Reset, view.Retry)

@@ -17,30 +17,40 @@ const partBytes = 192
 
 // SplitReports divides a batch that is too long for one message. The parts are
 // sent in order; they share their time of sending, and so their echo. The first
-// holds all that was spent unreserved, alone if that is much: its echo says that
-// it arrived.
+// holds what was spent unreserved, alone if that is much: its echo says that it
+// arrived. Only a goodbye, which nothing follows, may have so much of it that
+// several parts do.
 func SplitReports(b lease.ReportBatch) []lease.ReportBatch {
-	cuts := b
-	cuts.Reports, cuts.Goodbye, cuts.Floors = nil, false, nil
 	var over int
+	overSize := func(i int) int {
+		return partBytes + len(b.Overspent[i].Bucket.Quota) + len(b.Overspent[i].Bucket.Key)
+	}
 	for i := range b.Overspent {
-		over += partBytes + len(b.Overspent[i].Bucket.Quota) + len(b.Overspent[i].Bucket.Key)
+		over += overSize(i)
 	}
 	size := func(i int) int { return partBytes + len(b.Reports[i].Bucket.Quota) + len(b.Reports[i].Bucket.Key) }
 	var parts []lease.ReportBatch
+	if over > overBytes {
+		for from, to := range pieces(len(b.Overspent), lease.MaxBatchReports, overSize) {
+			part := b
+			part.Reports, part.Overspent, part.Goodbye, part.Floors = nil, b.Overspent[from:to], false, nil
+			parts = append(parts, part)
+		}
+	}
+	alone := len(parts) > 0
 	for from, to := range pieces(len(b.Reports), lease.MaxBatchReports, size) {
 		part := b
 		part.Reports, part.Goodbye, part.Floors = b.Reports[from:to], false, nil
+		if alone || from > 0 {
+			part.Overspent = nil
+		}
 		parts = append(parts, part)
 	}
 	if len(parts) == 0 {
 		return []lease.ReportBatch{b}
 	}
-	if over > overBytes {
-		parts = append([]lease.ReportBatch{cuts}, parts...)
-	}
 	for i := 1; i < len(parts); i++ {
-		parts[i].Part, parts[i].Cuts, parts[i].Overspent = uint32(i), nil, nil
+		parts[i].Part, parts[i].Cuts = uint32(i), nil
 	}
 	parts[len(parts)-1].Goodbye, parts[len(parts)-1].Floors = b.Goodbye, b.Floors
 	return parts

@@ -204,22 +204,27 @@ func TestSplit(t *testing.T) {
 	require.Equal(t, grants.Recalls, whole.Recalls)
 	require.Equal(t, grants.Floors, whole.Floors)
 
-	for _, n := range []int{10, 2500} {
+	for _, n := range []int{10, 1000, 2500, 25_000} {
 		over := lease.ReportBatch{Reports: reports.Reports[:5000], Cuts: []lease.CutReport{{Number: 1}}, Goodbye: true}
 		for range n {
 			over.Overspent = append(over.Overspent, lease.Overspend{Bucket: lease.BucketID{Quota: "api/q", Key: long}, Cut: 1, Tokens: math.MaxInt64})
 		}
 		parts = wire.SplitReports(over)
-		told := 0
+		told, overs := 0, 0
 		for i, p := range parts {
 			require.Less(t, proto.Size(wire.FromReportBatch(p)), wire.MaxMessageBytes)
 			require.Equal(t, uint32(i), p.Part)
 			require.Equal(t, i == len(parts)-1, p.Goodbye)
-			require.Equal(t, i == 0, len(p.Overspent) == n, "the first part holds all of it")
-			require.Len(t, p.Cuts, len(p.Overspent)/n)
+			require.Equal(t, i == 0, len(p.Cuts) == 1)
+			require.True(t, slices.Equal(over.Overspent[overs:overs+len(p.Overspent)], p.Overspent), "in order")
+			overs += len(p.Overspent)
 			told += len(p.Reports)
 		}
 		require.Equal(t, 5000, told)
+		require.Equal(t, n, overs)
+		if n <= 1000 {
+			require.Len(t, parts[0].Overspent, n, "the first part holds all that a batch says which is no goodbye")
+		}
 	}
 
 	assert.Len(t, wire.SplitReports(lease.ReportBatch{Goodbye: true}), 1, "an empty batch is one message")
