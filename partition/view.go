@@ -49,9 +49,10 @@ func (l *Link) Reason() string {
 	return l.quiet()
 }
 
-// quiet says how long nothing came, or only what does not answer us.
+// quiet says how long nothing came, or only what does not answer us. What came last right after the last answer was
+// on its way already, and tells nothing of the way now.
 func (l *Link) quiet() string {
-	if l.anything && l.heard > l.proof {
+	if l.anything && l.heard > l.proof && l.now-l.heard < l.times().Suspect {
 		return fmt.Sprintf("reports are not answered for %v (one way?)", tenths(l.silence()))
 	}
 	return fmt.Sprintf("nothing came for %v", tenths(l.silence()))
