@@ -88,11 +88,17 @@ func (c *cluster) coordinator(etcd string, extra ...string) *node {
 // region starts a region that knows all coordinators so far.
 func (c *cluster) region(name string, extra ...string) *node {
 	c.t.Helper()
-	addresses := ports(c.t, 2)
 	var coordinators []string
 	for _, k := range c.coordinators {
 		coordinators = append(coordinators, k.grpc)
 	}
+	return c.regionVia(coordinators, name, extra...)
+}
+
+// regionVia starts a region that knows these addresses of coordinators.
+func (c *cluster) regionVia(coordinators []string, name string, extra ...string) *node {
+	c.t.Helper()
+	addresses := ports(c.t, 2)
 	node := &node{grpc: addresses[0], http: addresses[1]}
 	args := []string{
 		"regional", "--region", name, "--node", name, "--coordinator", strings.Join(coordinators, ","),
