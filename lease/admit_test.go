@@ -27,7 +27,7 @@ func TestAdmitIsTheCommonCaseOfDecide(t *testing.T) {
 	r.step(100 * time.Millisecond)
 	_, quotas := r.ledger.Snapshot()
 	require.Equal(t, int64(5), quotas[1].Books.Spent, "spent means admitted")
-	require.Equal(t, lease.Exhausted, lease.Decide(r.clock, cells[:1], 1).Outcome, "Decide notes the refusal")
+	require.Equal(t, lease.Cold, lease.Decide(r.clock, cells[:1], 1).Outcome, "Decide notes the refusal, and the pool has more")
 }
 
 // TestAdmitsAddUpToTheGrant: however many decide at once, all that was granted is

@@ -25,6 +25,10 @@ type Cell struct {
 	// cost among them since the last report.
 	refused atomic.Int64
 	need    atomic.Int64
+	// waiting sums up the tokens that were asked for since the last grant and wait
+	// for the next one; waitSince is when the first of them was, 0 if none was.
+	waiting   atomic.Int64
+	waitSince atomic.Int64
 	// largest is the largest cost that was asked for since the last report.
 	largest atomic.Int64
 
@@ -62,6 +66,8 @@ type hint struct {
 	pool   int64
 	wait   time.Duration
 	window time.Duration // when the window ends; 0 if unknown
+	// patience is how long the next answer may take, as others took.
+	patience time.Duration
 }
 
 // lease is one account as its holder has it. Unspent is granted - spent -
@@ -180,9 +186,21 @@ func (c *Cell) note(cost int64) {
 	}
 }
 
+// await notes a request that had better wait for the next grant.
+func (c *Cell) await(now time.Duration, cost int64) {
+	c.waiting.Add(cost)
+	c.waitSince.CompareAndSwap(0, int64(now))
+	c.want(cost)
+}
+
 // refuse notes a refusal, as a measure of demand.
 func (c *Cell) refuse(cost int64) {
 	c.refused.Add(cost)
+	c.want(cost)
+}
+
+// want has the next report ask for what is lacking.
+func (c *Cell) want(cost int64) {
 	for {
 		v := c.need.Load()
 		if cost <= v || c.need.CompareAndSwap(v, cost) {

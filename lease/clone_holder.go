@@ -115,6 +115,8 @@ func (k *holderCopier) cell(o *Cell) *Cell {
 	c.low.Store(o.low.Load())
 	c.refused.Store(o.refused.Load())
 	c.need.Store(o.need.Load())
+	c.waiting.Store(o.waiting.Load())
+	c.waitSince.Store(o.waitSince.Load())
 	c.largest.Store(o.largest.Load())
 	c.answered.Store(o.answered.Load())
 	c.hint.Store(o.hint.Load()) // replaced, never changed in place

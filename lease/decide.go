@@ -12,7 +12,7 @@ type Outcome uint8
 const (
 	Admitted   Outcome = iota
 	Exhausted          // no tokens here now
-	Cold               // nothing is known of the bucket here yet: waiting for a first grant may help
+	Cold               // nothing is known of the bucket here yet, or its pool is known to have the cost: waiting for a grant may help
 	Impossible         // the cost is above what this region could ever hold at once
 	Invalid            // the cost is negative
 	Forgotten          // the cell is no longer in use: look it up again
@@ -153,7 +153,7 @@ func decideHeld(now func() time.Duration, cells []*Cell, held []heldTokens) Verd
 		h := &held[i]
 		switch {
 		case h.outcome == Cold:
-			c.refuse(max(h.cost, 1)) // a peek too has to ask first
+			c.await(v.At, max(h.cost, 1)) // a peek too has to ask first
 		case h.outcome == Exhausted:
 			c.refuse(h.cost)
 		case h.outcome == Admitted && v.Outcome == Admitted && h.cost > 0:
@@ -205,7 +205,7 @@ func hold(now func() time.Duration, cells []*Cell, cut *Cut, held []heldTokens) 
 		}
 		if got.leased+got.floor+got.over < want {
 			known := got.known && !c.windowOver(at) && (got.lease == nil || at < deadlines[i])
-			got.outcome = c.short(known, got.cost)
+			got.outcome = c.short(known && !c.near(at, want-got.leased-got.floor), got.cost)
 			got.left = got.leased + got.floor + got.over
 			if v.Outcome == Admitted && !got.advisory {
 				v.Outcome, v.Cell, v.Remaining = got.outcome, i, got.left
@@ -226,9 +226,21 @@ func hold(now func() time.Duration, cells []*Cell, cut *Cut, held []heldTokens) 
 	return v
 }
 
+// near says that what is missing lies in the coordinator's pool, as it last told, and
+// that its answer is not overdue: to deny would be false, and to wait for it takes
+// about a round trip.
+func (c *Cell) near(now time.Duration, missing int64) bool {
+	n := c.hint.Load()
+	if n == nil || n.wait > 0 || missing > c.poolHeard(now, c.quota.terms.Load()) {
+		return false
+	}
+	since := time.Duration(c.waitSince.Load())
+	return since == 0 || now-since <= n.patience
+}
+
 // short says why a cell cannot give the cost. Known says that the coordinator
-// told something of the bucket that still stands: neither the lease nor the
-// window has ended since.
+// told something of the bucket that still stands, neither the lease nor the
+// window has ended since, and that what it told is not that it has the cost.
 func (c *Cell) short(known bool, cost int64) Outcome {
 	switch {
 	case cost > c.quota.most():

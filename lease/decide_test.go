@@ -35,7 +35,7 @@ func TestLaw14_AllOrNothing(t *testing.T) {
 		require.Equal(t, lease.Admitted, lease.Decide(r.clock, cells, 1).Outcome)
 	}
 	v := lease.Decide(r.clock, cells, 1)
-	require.Equal(t, lease.Exhausted, v.Outcome)
+	require.Equal(t, lease.Cold, v.Outcome)
 	require.Equal(t, 1, v.Cell, "the narrow one decided")
 	v = lease.Decide(r.clock, cells[:1], 15)
 	require.Equal(t, lease.Admitted, v.Outcome, "the refused request was charged to none")
@@ -103,7 +103,7 @@ func TestCOST_OddCosts(t *testing.T) {
 		require.Equal(t, lease.Admitted, v.Outcome)
 		require.Equal(t, int64(5), v.Remaining, "COST-07: a cost of 0 consumes nothing")
 	}
-	require.Equal(t, lease.Exhausted, decide(6).Outcome, "COST-01: a denial consumes nothing")
+	require.Equal(t, lease.Cold, decide(6).Outcome, "COST-01: what is not admitted consumes nothing")
 	require.Equal(t, lease.Admitted, decide(5).Outcome)
 	require.NotEqual(t, lease.Admitted, decide(0).Outcome)
 }

@@ -20,7 +20,7 @@ var fields = map[reflect.Type]string{
 		state stale inFlight dying queued hungry stash turn place`,
 	reflect.TypeFor[account](): `holder session n granted spent returned refunded deadline reportAt echo reported toldAt toldEcho
 		untold behind warned marked markGranted markEcho markAt recalledAt surplus clock ask`,
-	reflect.TypeFor[session]():       `n holder welcomed pieces ready claims opened told claimed lastSent lastAt heard lastPart answeredAt out answer`,
+	reflect.TypeFor[session]():       `n holder welcomed pieces ready claims opened told claimed lastSent lastAt heard lastPart roundTrip answeredAt out answer`,
 	reflect.TypeFor[stashed]():       `session holder account claim report sent clock`,
 	reflect.TypeFor[flight]():        `id kind books quota window slot cluster`,
 	reflect.TypeFor[slot]():          `terms owner owned until revision inFlight again told toldAt inherited ahead`,
@@ -40,15 +40,15 @@ var fields = map[reflect.Type]string{
 		quotas names cells cursor bornMu born seq touched urgent dropped closed cut cuts owing ahead made clocked`,
 	reflect.TypeFor[holding]():    `terms floor cells count full floorSpent overspent worstOver window credited returned max`,
 	reflect.TypeFor[floorLease](): `slot grant rate burst start deadline clock`,
-	reflect.TypeFor[Cell](): `id seq owner quota lease low refused need largest answered hint queued next mu floor floorGrant window
+	reflect.TypeFor[Cell](): `id seq owner quota lease low refused need waiting waitSince largest answered hint queued next mu floor floorGrant window
 		floorSpent gone over overspent back handing waitMu changed report`,
 	reflect.TypeFor[lease]():        `available spent refunded deadline session account granted returned base echo window`,
 	reflect.TypeFor[floorClock]():   `windows first told span`,
 	reflect.TypeFor[toldWall]():     `wall echo heard`,
 	reflect.TypeFor[windowSpan]():   `index start end`,
 	reflect.TypeFor[reserve]():      `known window tokens`,
-	reflect.TypeFor[hint]():         `at pool wait window`,
-	reflect.TypeFor[cellReport]():   `spent returned refunded granted echo ask at used floored refused overspent overUsed owing overAt floorSaid saidAt seen largest largeAt low`,
+	reflect.TypeFor[hint]():         `at pool wait window patience`,
+	reflect.TypeFor[cellReport]():   `spent returned refunded granted echo ask told at used floored refused waiting again overspent overUsed owing overAt floorSaid saidAt seen largest largeAt low`,
 	reflect.TypeFor[handback]():     `holder session grant returned askedAt`,
 	reflect.TypeFor[cellHandback](): `floor returned seen window until`,
 	reflect.TypeFor[cellOver]():     `cut bucket spent`,

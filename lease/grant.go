@@ -38,14 +38,17 @@ func (l *Ledger) allocate(now Moment, b *book) []Target {
 	// What is being set aside can be granted as soon as that is durable.
 	*s = Situation{
 		Free: b.free() + b.pending + b.chunk, Limit: b.quota.capacity,
-		Lend: b.quota.terms.lends(), Turn: b.turn, Asks: s.Asks[:0],
+		Lend: b.quota.terms.lends(), Ahead: b.quota.terms.ahead(), Turn: b.turn, Interval: l.cfg.ReportInterval, Asks: s.Asks[:0],
 	}
 	b.turn++
 	for i := range b.accounts {
 		a := &b.accounts[i]
 		ask := HolderAsk{
 			Region:      b.quota.terms.Region(l.holders.list[a.holder].id.Region),
-			Outstanding: a.outstanding(),
+			Outstanding: a.outstanding(), Later: a.outstanding() > 0 && now.Mono-a.toldAt < crumbPause,
+		}
+		if s := l.sessions[a.session]; s != nil {
+			ask.RoundTrip = s.roundTrip
 		}
 		if l.ttl(now, b, a) > 0 { // else what it asked for is out of date
 			ask.Ask = a.ask
@@ -85,7 +88,7 @@ func (l *Ledger) serveAccount(now Moment, b *book, a *account, t Target, cut boo
 		grant = 0
 	}
 	renew := a.outstanding() > 0 && a.echo > a.toldEcho && now.Mono-a.toldAt >= b.quota.terms.TTL/4
-	again := a.behind && now.Mono-a.toldAt >= retell // it may have been lost
+	again := a.behind && a.clock >= a.toldAt+s.slack() // it was lost, or is very late
 	// How long until what is needed could be there, the holder is told once.
 	short := a.ask.Need > a.outstanding()+want
 	warn := short && !a.warned
@@ -103,7 +106,7 @@ func (l *Ledger) serveAccount(now Moment, b *book, a *account, t Target, cut boo
 		a.deadline = max(a.deadline, a.reportAt+l.cfg.Drift.Outlast(ttl))
 		l.tell(now, b, s, a, ttl, want-grant)
 	}
-	if t.Recall && a.outstanding() > t.Hold && now.Mono-a.recalledAt >= recallPause {
+	if t.Recall && l.recallable(now, s, a, max(0, t.Hold)) {
 		a.recalled(now.Mono, max(0, t.Hold))
 		s.out.Recalls = append(s.out.Recalls, Recall{Bucket: b.id(), Account: a.n, Keep: max(0, t.Hold)})
 	}
@@ -121,20 +124,36 @@ func (l *Ledger) crumb(now Moment, a *account, grant, want int64) bool {
 	if grant <= 0 || held <= 0 {
 		return false
 	}
-	return 2*grant < want || a.behind && 4*grant < a.ask.Want ||
-		held+grant < a.ask.Want && now.Mono-a.toldAt < crumbPause
+	since := now.Mono - a.toldAt
+	small := 4*grant < a.ask.Want
+	return 2*grant < want || a.behind && small && 2*held > a.ask.Want ||
+		held+grant < a.ask.Want && since < crumbPause
 }
 
 const (
 	// crumbPause is the least time between two grants that leave an account short
 	// as long as it has something.
 	crumbPause = 50 * time.Millisecond
-	// recallPause is how long a recall may take before it is sent again.
+	// recallPause is how long a holder that reports nothing may take to answer a recall.
 	recallPause = 500 * time.Millisecond
-	// retell is how long a grant may be on its way before it is sent again to
-	// a holder that reports without having seen it.
-	retell = 300 * time.Millisecond
+	// lateness is what a message may be late by beside what it is late by in a round
+	// trip.
+	lateness = 20 * time.Millisecond
 )
+
+// slack is what a message may be later than others were: a quarter of a round
+// trip. A report speaks of the coordinator's clock as of the last message that the
+// holder had. So if it was made that much after something was told, and does not know of
+// it, that was lost.
+func (s *session) slack() time.Duration { return s.roundTrip/4 + lateness }
+
+// recallable says that a recall down to keep is worth sending: the last one had time
+// to be answered, or asked for less than half as much.
+func (l *Ledger) recallable(now Moment, s *session, a *account, keep int64) bool {
+	surplus := a.outstanding() - keep
+	answered := a.clock >= a.recalledAt+s.slack() || now.Mono-a.recalledAt >= recallPause+s.roundTrip
+	return surplus > 0 && (answered || surplus > 2*a.surplus)
+}
 
 // ttl is how long an account may be spent from, counted from the sending of
 // its last report: the lease, or for a window quota what is left of the
@@ -171,6 +190,9 @@ func (l *Ledger) tell(now Moment, b *book, s *session, a *account, ttl time.Dura
 	if short > 0 {
 		g.Wait = l.wait(now, b, short)
 	}
+	// What it still lacks of what it asked for is spoken for: it shall not wait
+	// for that.
+	g.Pool = max(0, g.Pool-max(0, a.ask.Want-a.outstanding()))
 	a.told(now.Mono)
 	s.out.Grants = append(s.out.Grants, g)
 }

@@ -31,6 +31,7 @@ type Usage struct {
 	Elapsed    time.Duration
 	Admitted   int64 // tokens
 	Refused    int64 // tokens
+	Waiting    int64 // tokens, of requests that wait for a grant
 	MaxRefused int64 // the largest cost that was refused
 	Largest    int64 // the largest cost that was asked for within about a lease
 	Unspent    int64 // left in the lease
@@ -41,6 +42,7 @@ type Usage struct {
 	Limit      int64 // the most that the bucket may hold
 	Size       int64 // Terms.Size
 	Lend       bool  // the holder may be given more than it asks for
+	Ahead      bool  // the holder may be given what it will need later
 }
 
 // Plan is what a holder asks for.

@@ -121,10 +121,15 @@ type Situation struct {
 	Limit int64
 	// Lend says that holders may be given more than they ask for.
 	Lend bool
+	// Ahead says that they may be given what they will need later: it lasts until a
+	// window ends.
+	Ahead bool
 	// Turn grows with every look at the bucket, so that what rounding leaves
 	// can go to each in turn.
 	Turn uint64
-	Asks []HolderAsk
+	// Interval is how often holders report.
+	Interval time.Duration
+	Asks     []HolderAsk
 }
 
 // HolderAsk is one holder's part of a Situation.
@@ -132,6 +137,10 @@ type HolderAsk struct {
 	Region      RegionTerms
 	Outstanding int64
 	Ask         Ask
+	// Later says that it was given some a moment ago: what is added waits a little.
+	Later bool
+	// RoundTrip is the measured way to the holder and back; 0 is not known.
+	RoundTrip time.Duration
 }
 
 // Target is an Allocator's answer for one holder.

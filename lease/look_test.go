@@ -152,6 +152,8 @@ func TestAnEmptyAnswerIsNoAnswerWhileThePoolHasTokens(t *testing.T) {
 	assert.Equal(t, lease.Cold, l.take(1), "they are being set aside")
 	l.grant(lease.Grant{TTL: 5 * time.Second, Granted: 1, Pool: 99})
 	assert.Equal(t, lease.Admitted, l.take(1))
+	assert.Equal(t, lease.Cold, l.take(1), "there are more where that came from")
+	l.grant(lease.Grant{TTL: 5 * time.Second, Granted: 1})
 	assert.Equal(t, lease.Exhausted, l.take(1))
 	l.grant(lease.Grant{TTL: 5 * time.Second, Granted: 1, Closed: true, Pool: 99})
 	assert.Equal(t, lease.Cold, l.take(1), "an account that was closed in order is worth asking anew")

@@ -20,10 +20,10 @@ func TestLaw14_PartsOfDifferentCostAreAdmittedTogetherOrNotAtAll(t *testing.T) {
 
 	parts[0].Cost, parts[1].Cost = 13, 4
 	v = lease.DecideParts(r.clock, parts)
-	require.Equal(t, lease.Exhausted, v.Outcome)
+	require.Equal(t, lease.Cold, v.Outcome)
 	require.Equal(t, 1, v.Cell)
 	require.Equal(t, lease.Admitted, parts[0].Outcome, "this one could have given it")
-	require.Equal(t, lease.Exhausted, parts[1].Outcome)
+	require.Equal(t, lease.Cold, parts[1].Outcome)
 	require.Equal(t, int64(3), parts[1].Remaining)
 
 	parts[1].Cost = 3
@@ -42,11 +42,11 @@ func TestLaw14_AnAdvisoryPartGivesAllOrNothingAndDeniesNothing(t *testing.T) {
 	require.Equal(t, lease.Admitted, lease.DecideParts(r.clock, parts).Outcome)
 	require.Equal(t, int64(1), parts[1].Remaining)
 	require.Equal(t, lease.Admitted, lease.DecideParts(r.clock, parts).Outcome, "it has too little, and does not matter")
-	require.Equal(t, lease.Exhausted, parts[1].Outcome)
+	require.Equal(t, lease.Cold, parts[1].Outcome)
 	require.Equal(t, int64(1), parts[1].Remaining)
 	parts[0].Cost = 100
 	parts[1].Cost = 1
-	require.Equal(t, lease.Exhausted, lease.DecideParts(r.clock, parts).Outcome)
+	require.Equal(t, lease.Cold, lease.DecideParts(r.clock, parts).Outcome)
 	r.step(100 * time.Millisecond)
 	_, quotas := r.ledger.Snapshot()
 	require.Equal(t, int64(4), quotas[0].Books.Spent, "a denied request charges no advisory part either")
@@ -65,7 +65,7 @@ func TestCOST07_APeekAmongPartsTakesNothing(t *testing.T) {
 	require.Equal(t, lease.Admitted, r.decide(cells[1], 1))
 	parts[0].Cost = 0
 	v := lease.DecideParts(r.clock, parts)
-	require.Equal(t, lease.Exhausted, v.Outcome)
+	require.Equal(t, lease.Cold, v.Outcome)
 }
 
 func (r *rig) decide(c *lease.Cell, cost int64) lease.Outcome {

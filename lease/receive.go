@@ -111,7 +111,12 @@ func (h *Holder) grant(now time.Duration, g *Grant) {
 	if !g.Closed && (news && g.Granted > 0 || g.Pool <= 0 || g.Wait > 0) {
 		c.answered.Store(true)
 	}
-	c.noteHint(now, g)
+	h.noteHint(c, now, g)
+	// Whoever waits decides anew.
+	c.waiting.Store(0)
+	c.report.again += c.report.waiting
+	c.report.waiting = 0
+	c.waitSince.Store(0)
 	c.low.Store(c.report.low)
 	c.touch()
 	c.wake()
@@ -161,8 +166,8 @@ func (h *Holder) replace(c *Cell, old *lease, g *Grant) {
 	c.report.spent, c.report.returned, c.report.refunded, c.report.granted, c.report.echo, c.report.used = 0, 0, 0, 0, 0, 0
 }
 
-func (c *Cell) noteHint(now time.Duration, g *Grant) {
-	n := &hint{at: now, pool: g.Pool, wait: g.Wait}
+func (h *Holder) noteHint(c *Cell, now time.Duration, g *Grant) {
+	n := &hint{at: now, pool: g.Pool, wait: g.Wait, patience: 2*h.roundTrip + 2*h.interval}
 	if c.quota.terms.Load().Windowed {
 		n.window = g.Echo + g.TTL
 	}

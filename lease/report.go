@@ -26,6 +26,7 @@ func (l *Ledger) Report(now Moment, r ReportBatch) error {
 		s.lastPart = r.Part
 	}
 	if !s.heard || r.Sent > s.lastSent {
+		s.measure(now.Mono, r.Clock)
 		s.heard, s.lastSent, s.lastAt = true, r.Sent, now.Mono
 	}
 	if len(r.Reports) == 0 || len(r.Cuts)+len(r.Overspent) > 0 || now.Mono-s.answeredAt >= heartbeat {
@@ -113,6 +114,7 @@ func (l *Ledger) takeReport(now Moment, b *book, s *session, r *Report, clock ti
 			deadline: now.Mono + l.cfg.Drift.Outlast(b.quota.terms.TTL),
 		})
 	}
+	a.clock = max(a.clock, clock)
 	a.reportAt, a.echo, a.reported, a.ask = now.Mono, s.lastSent, true, r.Ask
 	a.behind = !known || r.GrantSeen < a.granted
 	if !known {

@@ -34,10 +34,25 @@ type session struct {
 	lastAt   time.Duration
 	heard    bool
 	lastPart uint32 // of that batch
+	// roundTrip is the way to the holder and back, averaged; 0 is not known.
+	roundTrip time.Duration
 	// answeredAt is when the last batch was answered for its own sake.
 	answeredAt time.Duration
 	out        GrantBatch // what the next Ready sends
 	answer     bool       // even when it is empty
+}
+
+// measure takes the clock of a batch, as the holder had it from our last message,
+// into the average of the round trip.
+func (s *session) measure(now, clock time.Duration) {
+	if clock <= 0 || clock > now {
+		return
+	}
+	if d := now - clock; s.roundTrip == 0 {
+		s.roundTrip = d
+	} else {
+		s.roundTrip += (d - s.roundTrip) / 8
+	}
 }
 
 // firstAccount is above every claim's number: how many claims a Hello has is

@@ -170,7 +170,7 @@ func (w *stateWriter) account(l *Ledger, a *account, t *Terms) {
 	}
 	w.since(now, a.reportAt, ttl+1)
 	w.at(clock, a.echo)
-	w.since(now, a.toldAt, max(ttl, retell))
+	w.since(now, a.toldAt, ttl)
 	if w.Plain {
 		w.bits(a.echo > a.toldEcho) // a newer echo is greater than either
 	} else {
@@ -181,9 +181,9 @@ func (w *stateWriter) account(l *Ledger, a *account, t *Terms) {
 		w.at(clock, a.markEcho)
 		w.since(now, a.markAt, ttl)
 	}
-	w.since(now, a.recalledAt, recallPause)
+	w.since(now, a.recalledAt, ttl)
+	w.at(now, a.clock)
 	if !w.Plain {
-		w.at(now, a.clock)
 		w.int(a.surplus)
 	}
 }

@@ -122,7 +122,7 @@ func (w *stateWriter) cell(c *Cell) {
 		w.until(now, n.window)
 		if !w.Plain {
 			w.at(now, n.at)
-			w.int(n.pool, int64(n.wait))
+			w.int(n.pool, int64(n.wait), int64(n.patience))
 		}
 	}
 	if f := c.quota.floor.Load(); c.floorGrant != nil {
@@ -146,6 +146,10 @@ func (w *stateWriter) cell(c *Cell) {
 	w.some(r.floored - r.floorSaid)
 	w.some(c.refused.Load() - r.refused)
 	w.int(c.need.Load(), c.largest.Load())
+	w.int(c.waiting.Load(), c.waiting.Load()-r.waiting, r.again)
+	if since := time.Duration(c.waitSince.Load()); since != 0 {
+		w.at(now, since)
+	}
 	w.ask(r.ask)
 	w.said(c.lease.Load(), r)
 	w.since(now, r.seen, c.quota.terms.Load().TTL)

@@ -204,6 +204,7 @@ func (w *stateWriter) ledgerSession(l *Ledger, s *session) {
 	w.uint(s.n, uint64(s.pieces), s.claims, s.opened, s.told)
 	if !w.Plain {
 		w.uint(uint64(s.lastPart))
+		w.int(int64(s.roundTrip))
 	}
 	if !s.ready {
 		w.int(s.welcomed) // until its Hello is complete

@@ -100,6 +100,9 @@ func (t *Terms) capacity(floorBursts int64) int64 {
 // where the policy fixes the size of leases.
 func (t *Terms) lends() bool { return !t.Windowed && t.Size == 0 }
 
+// ahead says whether holders may be given of a window quota what they will need later.
+func (t *Terms) ahead() bool { return t.Windowed && t.Size == 0 }
+
 // lead returns how much is set aside ahead of being granted: about one second
 // of rate, at most an eighth of the burst (law 2).
 func (t *Terms) lead() int64 {

@@ -11,11 +11,14 @@ type cellReport struct {
 	spent, returned, refunded, granted int64
 	echo                               time.Duration
 	ask                                Ask
+	told                               int64 // demand
 	// How far usage was taken into account.
 	at      time.Duration
 	used    int64 // of the lease's spent
 	floored int64
 	refused int64
+	// waiting is what of the cell's waiting was, again what was before the last grant.
+	waiting, again int64
 	// overspent is how far that was noticed, owing in which of the holder's lists
 	// the cell is, overAt when all of it was told.
 	overspent int64
@@ -100,9 +103,6 @@ func (h *Holder) visit(now time.Duration, c *Cell, live bool, batch *ReportBatch
 	t := c.quota.terms.Load()
 	h.owes(c)
 	u := h.usage(now, c, t)
-	if u.Admitted > 0 || u.Refused > 0 {
-		r.seen = now
-	}
 	l := c.lease.Load()
 	idle := now-r.seen >= t.TTL
 	p := Plan{}
@@ -134,7 +134,7 @@ func (h *Holder) usage(now time.Duration, c *Cell, t *Terms) Usage {
 	}
 	u := Usage{
 		Elapsed: now - r.at, Last: r.ask, RoundTrip: h.roundTrip, Interval: h.interval,
-		TTL: t.TTL, Limit: c.quota.most(), Size: t.Size, Lend: t.lends(),
+		TTL: t.TTL, Limit: c.quota.most(), Size: t.Size, Lend: t.lends(), Ahead: t.ahead(),
 	}
 	if l := c.lease.Load(); l != nil {
 		spent := l.spent.Load()
@@ -148,7 +148,14 @@ func (h *Holder) usage(now time.Duration, c *Cell, t *Terms) Usage {
 	floored, refused := c.floorSpent.Load(), c.refused.Load()
 	u.Admitted += floored - r.floored + r.overspent - r.overUsed
 	r.overUsed = r.overspent
-	u.Refused += refused - r.refused
+	u.Waiting = c.waiting.Load()
+	u.Refused += refused - r.refused + u.Waiting - r.waiting
+	if u.Admitted+u.Refused > 0 {
+		r.seen = now
+	}
+	// Who waited was counted then, and is not again now that it is decided anew.
+	u.Refused = max(u.Refused-r.again, -u.Admitted)
+	r.waiting, r.again = u.Waiting, 0
 	u.MaxRefused = c.need.Swap(0)
 	if largest := max(u.MaxRefused, c.largest.Swap(0)); largest >= r.largest || now-r.largeAt > t.TTL {
 		r.largest, r.largeAt = largest, now
@@ -161,7 +168,7 @@ func (h *Holder) usage(now time.Duration, c *Cell, t *Terms) Usage {
 // say reports a cell if there is anything new to say of it.
 func (h *Holder) say(now time.Duration, c *Cell, l *lease, t *Terms, out Report, idle, news bool, batch *ReportBatch) {
 	r := &c.report
-	news = news || out.Ask.Need > 0 || out.Ask.Want > 0 && out.Ask.Want != r.ask.Want
+	news = news || out.Ask.Need > 0 || out.Ask.Want > 0 && out.Ask.Want != r.ask.Want || l != nil && out.Ask.Demand < r.told/2
 	if l != nil {
 		out.Account, out.Refunded = l.account, l.refundedNow() // before spent, so that it is never above it
 		out.Spent, out.Returned = l.spentNow(), l.returned
@@ -186,6 +193,7 @@ func (h *Holder) say(now time.Duration, c *Cell, l *lease, t *Terms, out Report,
 	if out.Close {
 		c.answered.Store(false) // who comes now asks anew, and waits for the answer
 	}
+	r.told = out.Ask.Demand
 	r.spent, r.returned, r.refunded, r.granted, r.echo = out.Spent, out.Returned, out.Refunded, out.GrantSeen, out.EchoSeen
 	if out.Ask.Want > 0 || out.Ask.Need > 0 {
 		c.low.Store(-1) // asked: no hurry until the answer

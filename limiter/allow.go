@@ -143,6 +143,9 @@ func (l *Limiter) answer(m *matched, v *lease.Verdict, n int64) Decision {
 func (l *Limiter) deny(m *matched, v *lease.Verdict, n int64, roundTrip time.Duration) Decision {
 	cell, outcome := v.Cell, v.Outcome
 	view := l.view(m, v, cell, n, roundTrip)
+	if outcome == lease.Cold && view.Known {
+		outcome = lease.Exhausted // it would have waited for more
+	}
 	wait := l.wait(&view, roundTrip)
 	for i := range m.cells {
 		if outcome == lease.Impossible || outcome == lease.Invalid {

@@ -11,9 +11,10 @@
 //		serve()
 //	}
 //
-// A decision makes no remote call. The one exception is a key that this region
-// has never heard of: its first request waits for the first lease, at most
-// Options.ColdWait and never beyond the caller's own deadline.
+// A decision makes no remote call. It waits for one in two cases, at most
+// Options.ColdWait and never beyond the caller's own deadline: for the first lease of a key
+// that this region has never heard of, and for more when a burst has outrun the lease of a
+// key of which the coordinator said that it has what is missing.
 //
 // The package owns the connection, the goroutines and the clock; what may be
 // spent, and until when, is decided by package lease, whose Holder it drives.

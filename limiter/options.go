@@ -34,7 +34,8 @@ type Options struct {
 	// credentials among them, connections are not encrypted.
 	DialOptions []grpc.DialOption
 	// ColdWait is how long a request of a key that this region does not know
-	// yet waits for its first lease, beside the caller's own deadline. The
+	// yet waits for its first lease, and one that outran its lease for what the
+	// coordinator has left, beside the caller's own deadline. The
 	// default is one second; below 0 it does not wait at all.
 	ColdWait time.Duration
 	// Logger is told of connections and policies; by default nobody is.

@@ -40,7 +40,7 @@ func TestLend(t *testing.T) {
 		{"one part for each and one for who comes next", 300, 4000, []lease.HolderAsk{asks(10, 10_000, 0), asks(10, 10_000, 0)}, []int64{93, 93}},
 		{"an eighth of the bucket at most", 4000, 4000, []lease.HolderAsk{asks(10, 10_000, 0)}, []int64{500}},
 		{"who asks for more is not lent to", 1000, 1000, []lease.HolderAsk{asks(200, 200_000, 0)}, []int64{200}},
-		{"nothing while another goes short", 100, 4000, []lease.HolderAsk{asks(10, 10_000, 0), asks(900, 900_000, 0)}, []int64{10, 90}},
+		{"nothing while another goes short", 100, 4000, []lease.HolderAsk{asks(10, 10_000, 0), asks(900, 900_000, 0)}, []int64{6, 94}},
 		{"who used a quarter of it up is given it again", 1000, 1000, []lease.HolderAsk{asks(0, 10_000, 93)}, []int64{125}},
 		{"who has most of it is left alone", 1000, 1000, []lease.HolderAsk{asks(0, 10_000, 94)}, []int64{94}},
 		{"who is idle is lent nothing", 1000, 1000, []lease.HolderAsk{asks(0, 0, 0)}, []int64{0}},

@@ -25,12 +25,12 @@ const (
 // Plan is a lease.Planner. It sizes a lease in seconds of measured demand, and
 // asks again when what is left would not last a round trip and two reports.
 func Plan(u *lease.Usage) lease.Plan {
-	demand := Demand(u.Last.Demand, u.Admitted+u.Refused, u.Elapsed)
+	demand := Demand(u.Last.Demand, u.Admitted+u.Refused, u.Largest, u.Elapsed)
 	delay := u.RoundTrip + 2*u.Interval
 	// Requests come unevenly: two of the largest are kept beside the average.
 	reserve := 2 * u.Largest
 	size := over(demand, max(minHorizon, 2*delay)) + reserve
-	if u.Refused > 0 {
+	if u.Refused > 0 && u.Waiting == 0 {
 		// Demand is seen a round trip late, and what was asked for did not do:
 		// ask for more, as long as the measured demand makes it plausible.
 		size = max(size, min(2*u.Last.Want, 4*size))
@@ -38,12 +38,16 @@ func Plan(u *lease.Usage) lease.Plan {
 	if demand > 0 {
 		size = max(size, 1)
 	}
+	size += u.Waiting
 	if u.Size > 0 {
 		size = max(u.Size, u.Largest)
 	}
 	size = min(size, u.Limit)
 	low := min(over(demand, delay)+reserve, size)
 	p := lease.Plan{Ask: lease.Ask{Demand: demand}, Keep: size + size/2 + 1}
+	if u.Ahead {
+		p.Keep = max(p.Keep, 2*over(demand, farthest))
+	}
 	if u.Lend {
 		p.Keep = max(p.Keep, size+u.Limit/lent)
 	}
@@ -62,7 +66,11 @@ func Plan(u *lease.Usage) lease.Plan {
 // Demand averages the demand for tokens over time, in thousandths of a token a
 // second: an exponential average with the time constants rise and fall. A
 // demand that is there is never rounded to nothing.
-func Demand(last, asked int64, elapsed time.Duration) int64 {
+//
+// A fall that is no chance is believed at once, down to an eighth. Asked for at random in costs
+// of at most largest, what comes in a time varies by the root of mean·largest, so
+// that less than the mean by four times as much is next to impossible.
+func Demand(last, asked, largest int64, elapsed time.Duration) int64 {
 	if elapsed <= 0 {
 		return last
 	}
@@ -73,6 +81,8 @@ func Demand(last, asked int64, elapsed time.Duration) int64 {
 		tau = 0 // the first sign of life is all that is known
 	case now > last:
 		tau = rise
+	case fell(over(last, elapsed)-asked, over(last, elapsed), max(largest, 1)):
+		return max(now, last/8)
 	}
 	change := mulDiv(abs(now-last), int64(elapsed), int64(elapsed+tau))
 	if now < last {
@@ -82,6 +92,12 @@ func Demand(last, asked int64, elapsed time.Duration) int64 {
 		return max(d, 0)
 	}
 	return 1
+}
+
+// fell says that something is less than its mean by more than four standard
+// deviations, of which the square is mean·unit.
+func fell(by, mean, unit int64) bool {
+	return by > 0 && float64(by)*float64(by) > 16*float64(mean)*float64(unit)
 }
 
 // over is what a demand uses in a time, rounded up.

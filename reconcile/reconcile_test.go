@@ -137,17 +137,17 @@ func TestAllocateHonoursARegionsBounds(t *testing.T) {
 func TestDemandIsSeenWithinAReportAndForgottenWithinAFew(t *testing.T) {
 	var d int64
 	for range 3 {
-		d = reconcile.Demand(d, 100, 100*time.Millisecond)
+		d = reconcile.Demand(d, 100, 1, 100*time.Millisecond)
 	}
 	require.InDelta(t, 1_000_000, d, 300_000, "thousandths of a token a second")
 	for range 50 {
-		d = reconcile.Demand(d, 0, 100*time.Millisecond)
+		d = reconcile.Demand(d, 0, 1, 100*time.Millisecond)
 	}
 	require.Less(t, d, int64(10_000))
 }
 
 func TestASmallDemandIsNotRoundedToNothing(t *testing.T) {
-	d := reconcile.Demand(0, 1, time.Hour)
+	d := reconcile.Demand(0, 1, 1, time.Hour)
 	require.Positive(t, d)
 	p := reconcile.Plan(&lease.Usage{Elapsed: 100 * time.Millisecond, Refused: 1, MaxRefused: 1, Largest: 1, Limit: 10})
 	require.Equal(t, int64(1), p.Ask.Need)
