@@ -53,7 +53,6 @@ var fields = map[reflect.Type]string{
 	reflect.TypeFor[cellHandback](): `floor returned seen window until`,
 	reflect.TypeFor[cellOver]():     `cut bucket spent`,
 	reflect.TypeFor[overOf]():       `bucket window`,
-	reflect.TypeFor[overSum]():      `tokens vague`,
 	reflect.TypeFor[owing]():        `untold told heard cells oldest`,
 	reflect.TypeFor[toldCell]():     `cell at`,
 	reflect.TypeFor[overspend]():    `cut window began tokens told toldAt`,

@@ -96,7 +96,7 @@ type Ledger struct {
 	next    *policyChange
 	// overs is what was spent unreserved, counters how many counters of it are
 	// remembered of all holders.
-	overs    map[overOf]overSum
+	overs    map[overOf]int64
 	counters int
 	// shrinkAt is when a longest lease that became shorter may be lowered.
 	shrinkAt time.Duration

@@ -12,9 +12,9 @@ import (
 // and at most High tokens. Reports come in lumps. Low counts each lump only in
 // intervals that surely hold all of it, and nothing while a limit that changed may
 // still be spent from as it was before; High is all that was spent unreserved,
-// since leases and floors add nothing (of a window quota: in one window, or of all
-// together if it is not known in which). What was not reported yet, or never will
-// be, is in neither.
+// since leases and floors add nothing (of a window quota: in one window; of windows
+// that a holder did not tell apart, as much as the policy lets it spend in one). What
+// was not reported yet, or never will be, is in neither.
 type Observed struct {
 	Low, High     int64
 	LowAt, HighAt time.Time // when they last rose, by the coordinator's wall clock

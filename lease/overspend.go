@@ -99,6 +99,12 @@ func (c *Cell) overspend(now time.Duration, cut *Cut, tokens int64) {
 // wall clock that was told goes back over a boundary: two would be merged by max.
 func (o *cellOver) add(s overspend) {
 	n := len(o.spent)
+	for i := n - 1; i >= 0; i-- {
+		if e := &o.spent[i]; e.cut == s.cut && e.window == s.window {
+			e.tokens += s.tokens
+			return
+		}
+	}
 	if n >= maxOverspends {
 		s.window = 0 // nobody knows which, rather than the wrong one
 		if last := &o.spent[n-1]; last.window == 0 {
@@ -106,20 +112,14 @@ func (o *cellOver) add(s overspend) {
 			return
 		}
 	}
-	for i := n - 1; i >= 0; i-- {
-		if e := &o.spent[i]; e.cut == s.cut && e.window == s.window {
-			e.tokens += s.tokens
-			return
-		}
-	}
 	o.spent = append(o.spent, s)
 }
 
-// inWindow is the most that was spent in one window, as far as that is remembered: what
-// nobody knows the window of may be of any.
+// inWindow is what was spent in one window, as far as that is remembered, and nothing
+// of one that is not known: its entry may be of many.
 func (o *cellOver) inWindow(window int64) (sum int64) {
 	for i := range o.spent {
-		if w := o.spent[i].window; w == window || w == 0 || window == 0 {
+		if window != 0 && o.spent[i].window == window {
 			sum += o.spent[i].tokens
 		}
 	}

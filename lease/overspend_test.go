@@ -38,7 +38,8 @@ func TestALongCutOfShortWindowsRaisesNoAlarm(t *testing.T) {
 	q := r.quota()
 	require.Equal(t, n, q.Overspent)
 	require.Zero(t, q.Observed.Low, "no window came near its limit")
-	require.Equal(t, n, q.Observed.High, "they may all have been in one")
+	require.GreaterOrEqual(t, q.Observed.High, int64(10))
+	require.LessOrEqual(t, q.Observed.High, int64(10+10+1), "nor does one hold more than it may")
 }
 
 // TestWindowsOfTwoRegionsAreSummedUpLate has the second of two regions tell of its

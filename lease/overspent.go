@@ -18,7 +18,7 @@ type overKey struct {
 }
 
 // maxOverKeys bounds the buckets, and windows of buckets, whose overspend is summed
-// up one by one. Beyond it High is of more than one of them.
+// up one by one. Beyond it each holder's part counts by itself.
 const maxOverKeys = 1 << 16
 
 // maxCounters bounds the counters of overspend of all holders that are remembered: as
@@ -112,49 +112,49 @@ func (l *Ledger) overspent(now Moment, q *quota, o *Overspend, start time.Durati
 	}
 }
 
-// overOf is a bucket, or one window of it; window 0 is the bucket altogether.
+// overOf is a bucket, of a window quota one window of it: 0 stands for those that
+// were not told apart.
 type overOf struct {
 	bucket BucketID
 	window int64
 }
 
-// overSum is what was spent unreserved of it since the ledger opened; vague says
-// that nobody knows in which window some of that was.
-type overSum struct {
-	tokens int64
-	vague  bool
-}
-
-// sumOver adds tokens, and returns at most how many were spent unreserved of the
-// bucket since the ledger opened, of a window quota in the same window.
-func (l *Ledger) sumOver(q *quota, o *Overspend, tokens int64) int64 {
-	id := BucketID{Quota: q.terms.Quota, Key: o.Bucket.Key}
-	all, ok := l.addOver(overOf{bucket: id}, tokens, q.terms.Windowed && o.Window == 0)
-	if !ok {
-		return q.overspent
+// sumOver adds what a counter grew by, and returns how many tokens were spent
+// unreserved of the bucket since the ledger opened, of a window quota in the same
+// window. Of windows that were not told apart it takes the most that a holder may
+// spend in one of them. When there is no room for the sum it is the counter alone.
+func (l *Ledger) sumOver(q *quota, o *Overspend, more int64) int64 {
+	of := overOf{bucket: BucketID{Quota: q.terms.Quota, Key: o.Bucket.Key}}
+	tokens := min(o.Tokens, bucket.MaxTokens)
+	if q.terms.Windowed {
+		of.window = o.Window
 	}
-	if !q.terms.Windowed || all.vague {
-		return all.tokens
+	if q.terms.Windowed && o.Window == 0 {
+		most := q.mostInWindow()
+		more = min(tokens, most) - min(tokens-more, most)
+		tokens = min(tokens, most)
 	}
-	one, ok := l.addOver(overOf{id, o.Window}, tokens, false)
-	if !ok {
-		return all.tokens
-	}
-	return one.tokens
-}
-
-// addOver adds to one sum, and returns false when there is no room for it.
-func (l *Ledger) addOver(of overOf, tokens int64, vague bool) (overSum, bool) {
-	s, known := l.overs[of]
+	sum, known := l.overs[of]
 	if !known && len(l.overs) >= maxOverKeys {
-		return s, false
+		return tokens
 	}
 	if l.overs == nil {
-		l.overs = map[overOf]overSum{}
+		l.overs = map[overOf]int64{}
 	}
-	s.tokens, s.vague = plus(s.tokens, tokens), s.vague || vague
-	l.overs[of] = s
-	return s, true
+	l.overs[of] = plus(sum, more)
+	return l.overs[of]
+}
+
+// mostInWindow is the most that one holder may spend unreserved of a bucket in a
+// window.
+func (q *quota) mostInWindow() int64 {
+	u := &q.terms.Unreserved
+	if u.Unbounded || !u.Allows() {
+		return math.MaxInt64
+	}
+	start, end := q.terms.Windows.Bounds(q.window.High)
+	accrued, _ := u.Rate.Accrue(end.Sub(start), 0, bucket.MaxTokens)
+	return plus(u.Burst, accrued+1)
 }
 
 // plus adds amounts that are not negative, and saturates.

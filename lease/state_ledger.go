@@ -73,8 +73,7 @@ func (w *stateWriter) overs(l *Ledger) {
 	w.count(len(l.overs))
 	for _, of := range slices.SortedFunc(maps.Keys(l.overs), compareOvers) {
 		w.bucketID(of.bucket)
-		w.int(of.window, l.overs[of].tokens)
-		w.bits(l.overs[of].vague)
+		w.int(of.window, l.overs[of])
 	}
 	w.count(l.counters)
 	for i := range l.holders.list {
