@@ -118,7 +118,10 @@ func (l *Limiter) byRule(ctx context.Context, req Request, n int64) (Decision, e
 	desc := req.Descriptor
 	if r := l.rules.Load(); r != nil {
 		if d := r.set.Domain(req.Domain); d != nil {
-			desc = d.Arrange(desc)
+			var err error
+			if desc, err = d.Arrange(desc); err != nil {
+				return Decision{}, err
+			}
 		}
 	}
 	var room [1]PartDecision

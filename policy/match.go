@@ -58,19 +58,27 @@ func (d *Domain) Match(desc []Pair, dst []Matched) ([]Matched, error) {
 // Matching appends to dst the quotas that Match finds, without their keys. It allocates only if dst has no
 // room. In a domain with rules there are none; see Domain.Rule.
 func (d *Domain) Matching(desc []Pair, dst []*Quota) ([]*Quota, error) {
-	if len(desc) > MaxDescriptor {
-		return dst, fmt.Errorf("%w: %d, the most is %d", ErrTooManyEntries, len(desc), MaxDescriptor)
-	}
-	for i := range desc {
-		for j := range i {
-			if desc[i].Key == desc[j].Key {
-				return dst, ErrDuplicateEntry
-			}
-		}
+	if err := checkEntries(desc); err != nil {
+		return dst, err
 	}
 	found := d.index.appendMatching(dst, desc)
 	slices.SortFunc(found[len(dst):], func(a, b *Quota) int { return cmp.Compare(a.order, b.order) })
 	return found, nil
+}
+
+// checkEntries refuses a descriptor with too many entries, or with a key twice.
+func checkEntries(desc []Pair) error {
+	if len(desc) > MaxDescriptor {
+		return fmt.Errorf("%w: %d, the most is %d", ErrTooManyEntries, len(desc), MaxDescriptor)
+	}
+	for i := range desc {
+		for j := range i {
+			if desc[i].Key == desc[j].Key {
+				return ErrDuplicateEntry
+			}
+		}
+	}
+	return nil
 }
 
 // matches reports whether the request carries every entry.

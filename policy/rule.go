@@ -135,17 +135,18 @@ func (r *rules) step(e *Pair) *place {
 }
 
 // Arrange returns the entries in the order in which they lead to a rule, for those who know no order; as they
-// are if none does. No key may be twice in desc.
-func (d *Domain) Arrange(desc []Pair) []Pair {
-	if d.rules == nil || len(desc) > MaxDescriptor {
-		return desc
+// are if none does. Who knows no order has each key once: ErrDuplicateEntry, for such an entry could lead past
+// every rule; or ErrTooManyEntries.
+func (d *Domain) Arrange(desc []Pair) ([]Pair, error) {
+	if err := checkEntries(desc); err != nil || d.rules == nil {
+		return desc, err
 	}
 	sorted := slices.Clone(desc)
 	slices.SortFunc(sorted, func(a, b Pair) int { return strings.Compare(a.Key, b.Key) })
 	if d.rules.arrange(sorted, 0) {
-		return sorted
+		return sorted, nil
 	}
-	return desc
+	return desc, nil
 }
 
 // arrange orders desc from i on. Each place of the tree is visited once, since the keys on the way to it are

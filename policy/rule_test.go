@@ -118,10 +118,20 @@ func TestKEY_RulesTellBucketsApartByTheirOpenValuesAlone(t *testing.T) {
 func TestArrangeFindsTheOrderThatLeadsToARule(t *testing.T) {
 	d := mustParse(t, string(read(t, "testdata/good/descriptors.yaml"))).Domain("shop/eu/http")
 	want := pairs("message_type", "marketing", "to_number", "1")
-	equal(t, d.Arrange(pairs("to_number", "1", "message_type", "marketing")), want)
-	equal(t, d.Arrange(want), want)
 	stray := pairs("to_number", "1", "message_type", "marketing", "x", "y")
-	equal(t, d.Arrange(stray), stray)
+	for _, c := range []struct{ from, want []Pair }{
+		{pairs("to_number", "1", "message_type", "marketing"), want}, {want, want}, {stray, stray},
+	} {
+		got, err := d.Arrange(c.from)
+		equal(t, err, nil)
+		equal(t, got, c.want)
+	}
+	if _, err := d.Arrange(pairs("to_number", "1", "message_type", "marketing", "to_number", "2")); !errors.Is(err, ErrDuplicateEntry) {
+		t.Errorf("it would lead past the rule: %v", err)
+	}
+	if _, err := d.Arrange(make([]Pair, MaxDescriptor+1)); !errors.Is(err, ErrTooManyEntries) {
+		t.Error(err)
+	}
 }
 
 // The tree agrees with a search through all paths that shares no code with it.

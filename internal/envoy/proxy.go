@@ -208,7 +208,10 @@ func (p *proxy) ask(ctx context.Context, b *subscription, n int64) (limiter.Part
 	set := p.s.limiter.Policy()
 	desc := b.desc
 	if set != nil && set.Domain(p.domain) != nil {
-		desc = set.Domain(p.domain).Arrange(desc)
+		var err error
+		if desc, err = set.Domain(p.domain).Arrange(desc); err != nil {
+			return limiter.PartDecision{}, p.s.status(err)
+		}
 	}
 	_, all, err := p.s.limiter.AllowParts(soon, p.domain, []limiter.Part{{Descriptor: desc, N: n}}, nil)
 	switch {
