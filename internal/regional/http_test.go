@@ -177,6 +177,7 @@ func TestMalformedRequestsAreRefused(t *testing.T) {
 			assert.Equal(t, c.code, a.code, "%.100s%.100s: %s", c.path, c.body, a.text)
 			assert.Contains(t, a.text, c.says, "%.100s%.100s", c.path, c.body)
 			assert.Equal(t, "application/problem+json", a.header.Get("Content-Type"))
+			assert.Equal(t, "no-store", a.header.Get("Cache-Control"))
 		}
 		assert.Equal(t, http.StatusOK, r.post(`{"domain": "api", "descriptor": {"api_key": "\ud83d\ude00"}}`).code)
 		assert.Equal(t, http.StatusMethodNotAllowed, r.do(httptest.NewRequest(http.MethodPut, "/v1/check", http.NoBody)).code)

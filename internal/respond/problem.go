@@ -97,6 +97,7 @@ func statusText(status int) string {
 
 func (p *problem) write(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header().Set("Cache-Control", "no-store") // a problem is about one moment, whatever else was set
 	w.WriteHeader(p.Status)
 	json.NewEncoder(w).Encode(p) //nolint:errcheck,errchkjson // who asked has gone
 }

@@ -238,6 +238,7 @@ func TestProblemsSayWhy(t *testing.T) {
 		w := httptest.NewRecorder()
 		Problem(w, status, "why")
 		assert.Equal(t, status, w.Code)
+		assert.Equal(t, "no-store", w.Header().Get("Cache-Control"))
 		assert.JSONEq(t, `{"type": "about:blank", "title": "`+title+`", "status": `+strconv.Itoa(status)+`, "detail": "why"}`, w.Body.String())
 	}
 }

@@ -99,6 +99,7 @@ func TestRequestsPassUntilTheQuotaIsUsedUp(t *testing.T) {
 		w := ask(h, "k")
 		assert.Equal(t, http.StatusTooManyRequests, w.Code)
 		assert.Equal(t, "application/problem+json", w.Header().Get("Content-Type"))
+		assert.Equal(t, "no-store", w.Header().Get("Cache-Control"))
 		assert.Equal(t, `"key";r=0;t=20`, w.Header().Get("RateLimit"))
 		after, err := strconv.Atoi(w.Header().Get("Retry-After"))
 		require.NoError(t, err)
