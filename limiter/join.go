@@ -39,8 +39,8 @@ type joined struct {
 	first, last int
 }
 
-// link leads to a bucket that is charged, or to one that is given back to. Each
-// hit of the part is worth scale tokens.
+// link leads to a bucket that is charged, or to one that is given back to: back is
+// nil if that one is not known here. Each hit of the part is worth scale tokens.
 type link struct {
 	at    int
 	back  *lease.Cell
@@ -186,10 +186,9 @@ func (l *Limiter) linkTo(q *quota, p *Part, j *joined, s *joint) (bool, error) {
 	}
 	cell, ok := l.holder.Lookup(q.ID, key)
 	switch {
-	case p.Refund && !ok:
-		return true, nil // nothing was admitted here
-	case p.Refund:
+	case p.Refund && ok:
 		to.back = cell
+	case p.Refund: // nothing was admitted here
 	case !ok:
 		if cell = l.holder.Cell(q.ID, string(key)); cell == nil {
 			return false, nil

@@ -41,7 +41,8 @@ type Cap struct {
 type PartDecision struct {
 	Reason Reason
 	// Quota is the one that decided, as its policy has it: nil if no quota with a
-	// bucket matched, and for a refund. It must not be changed.
+	// bucket matched, and for a refund to a bucket that is not known here. It must
+	// not be changed.
 	Quota *policy.Quota
 	// Rule is what matched in a domain with rules, else nil.
 	Rule *policy.Rule

@@ -19,7 +19,7 @@ func (l *Limiter) tellParts(s *joint, parts []Part, v *lease.Verdict, allowed bo
 		case j.replaced:
 			d.Rule, d.Reason = nil, NoQuota
 		case p.Refund:
-			d.Reason = s.free(j, allowed)
+			l.tellRefund(s, j, v, roundTrip, &d, allowed)
 			if allowed {
 				d.Refunded = giveBack(p, s.links[j.first:j.last])
 			}
@@ -111,6 +111,28 @@ func (l *Limiter) tellPart(s *joint, j *joined, v *lease.Verdict, roundTrip time
 	}
 }
 
+// tellRefund tells how the buckets of a refund stand, which deny nothing: before
+// anything is given back, since the coordinator alone knows what there is room for.
+func (l *Limiter) tellRefund(s *joint, j *joined, v *lease.Verdict, roundTrip time.Duration, d *PartDecision, allowed bool) {
+	d.Reason = s.free(j, allowed)
+	for _, k := range s.links[j.first:j.last] {
+		if k.back == nil {
+			continue
+		}
+		o := l.outlook(k.back, k.quota.Quota, v.At, 0, true, roundTrip)
+		if !o.Known {
+			continue
+		}
+		n := PartDecision{
+			Rule: d.Rule, Quota: k.quota.Quota, Reason: d.Reason, Limit: o.Limit / k.scale, Remaining: o.Remaining / k.scale,
+			Most: o.Most / k.scale, Reset: o.Reset,
+		}
+		if n.decides(d) {
+			*d = n
+		}
+	}
+}
+
 // decides says that what is told of one bucket goes before that of another.
 func (d *PartDecision) decides(o *PartDecision) bool {
 	switch {
@@ -130,13 +152,16 @@ func (d *PartDecision) decides(o *PartDecision) bool {
 // giveBack refunds a part to its buckets, and returns how many hits each of them
 // took back at least.
 func giveBack(p *Part, links []link) int64 {
-	hits := int64(math.MaxInt64)
+	hits, known := int64(math.MaxInt64), false
 	for _, k := range links {
+		if k.back == nil {
+			continue
+		}
 		n := k.back.Refund(satMul(p.N, k.scale))
 		k.quota.tally.addN(countRefunded, n)
-		hits = min(hits, n/k.scale)
+		hits, known = min(hits, n/k.scale), true
 	}
-	if len(links) == 0 {
+	if !known {
 		return 0
 	}
 	return hits

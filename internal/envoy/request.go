@@ -88,7 +88,16 @@ func readCap(i int, o *rl.RateLimitDescriptor_RateLimitOverride) (*limiter.Cap, 
 	if times < 1 || times > int64(math.MaxInt64/unit.Length()) {
 		return nil, invalid("descriptors[%d].limit: unit_multiplier %d is out of range", i, times)
 	}
-	return &limiter.Cap{Hits: int64(o.GetRequestsPerUnit()), Per: time.Duration(times) * unit.Length()}, nil
+	return &limiter.Cap{Hits: int64(o.GetRequestsPerUnit()), Per: override(o)}, nil
+}
+
+// override is the time of a limit that readCap has read.
+func override(o *rl.RateLimitDescriptor_RateLimitOverride) time.Duration {
+	times := int64(1)
+	if m := o.GetUnitMultiplier(); m != nil {
+		times = int64(m.GetValue())
+	}
+	return time.Duration(times) * units[o.GetUnit()].Length()
 }
 
 var units = map[typev3.RateLimitUnit]policy.Unit{

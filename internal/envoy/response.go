@@ -1,6 +1,7 @@
 package envoy
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"net/http"
@@ -65,6 +66,10 @@ func (s *Service) statuses(r *rls.RateLimitRequest, allowed bool, all []limiter.
 			to.DurationUntilReset = &durationpb.Duration{Seconds: untilReset(d)}
 		case d.Reason == limiter.Unbounded:
 			to.LimitRemaining = math.MaxUint32
+		case !d.Reason.Allows() && r.GetDescriptors()[i].GetLimit() != nil: // one of 0
+			o := r.GetDescriptors()[i].GetLimit()
+			to.CurrentLimit = capped("", o)
+			to.DurationUntilReset = &durationpb.Duration{Seconds: wholeSeconds(override(o))}
 		case d.Rule != nil && d.Rule.Deny:
 			to.CurrentLimit = &rateLimit{Name: d.Rule.Name, Unit: unitOf(d.Rule.Unit)}
 			to.DurationUntilReset = &durationpb.Duration{Seconds: wholeSeconds(d.Rule.Unit.Length())}
@@ -95,6 +100,36 @@ func wholeSeconds(d time.Duration) int64 {
 	return n
 }
 
+// tighten adds how a quota stands in one of its buckets. A field has one item for a
+// quota: of several buckets the one that says when to come back.
+func tighten(all []limiter.Standing, s *limiter.Standing) []limiter.Standing {
+	for i := range all {
+		if all[i].Quota == s.Quota {
+			if tighter(*s, all[i]) < 0 {
+				all[i] = *s
+			}
+			return all
+		}
+	}
+	return append(all, *s)
+}
+
+// tighter orders standings by what they keep a client from: first what never can
+// be had, then what takes longest, then what has the least left.
+func tighter(a, b limiter.Standing) int {
+	rank := func(s *limiter.Standing) int {
+		switch {
+		case !s.Short:
+			return 2
+		case s.RetryAfter > 0:
+			return 1
+		default:
+			return 0
+		}
+	}
+	return cmp.Or(cmp.Compare(rank(&a), rank(&b)), cmp.Compare(b.RetryAfter, a.RetryAfter), cmp.Compare(a.Remaining, b.Remaining))
+}
+
 // headers adds the header fields of an answer over HTTP.
 func (s *Service) headers(out *rls.RateLimitResponse, domain string, allowed bool, all []limiter.PartDecision) {
 	var standings []limiter.Standing
@@ -108,15 +143,15 @@ func (s *Service) headers(out *rls.RateLimitResponse, domain string, allowed boo
 			wait = max(wait, d.RetryAfter)
 			forever = forever || d.RetryAfter == 0
 		}
-		if d.Quota == nil || slices.ContainsFunc(standings, func(o limiter.Standing) bool { return o.Quota == d.Quota }) {
+		if d.Quota == nil {
 			continue
 		}
-		standings = append(standings, limiter.Standing{
+		standings = tighten(standings, &limiter.Standing{
 			Quota: d.Quota, Limit: d.Limit, Remaining: d.Remaining, Reset: d.Reset, Short: short, RetryAfter: d.RetryAfter,
 		})
-		if decided.Quota == "" || short {
-			decided.Quota = d.Quota.ID
-		}
+	}
+	if len(standings) > 0 {
+		decided.Quota = slices.MinFunc(standings, tighter).Quota.ID
 	}
 	fields := http.Header{}
 	s.o.Form.Fields(fields, domain, &decided, standings, s.o.Wall())

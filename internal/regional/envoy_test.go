@@ -138,6 +138,8 @@ func TestEnvoy_ARefundIsGrantedAgain(t *testing.T) {
 		r.should("api", 10, desc("user", "u"))
 		a := r.should("api", 1, back(hits(4, desc("user", "u"))))
 		assert.Equal(t, fine, a.GetOverallCode())
+		assert.Equal(t, "user", a.GetStatuses()[0].GetCurrentLimit().GetName())
+		assert.Equal(t, time.Hour, a.GetStatuses()[0].GetDurationUntilReset().AsDuration())
 		time.Sleep(time.Second)
 		assert.Equal(t, fine, r.should("api", 4, desc("user", "u")).GetOverallCode())
 		assert.Equal(t, over, r.should("api", 1, desc("user", "u")).GetOverallCode())
@@ -162,7 +164,12 @@ func TestEnvoy_ALimitOfTheDescriptorMakesThePolicyStricter(t *testing.T) {
 		a = r.should("api", 10, limited(1000, typev3.RateLimitUnit_SECOND, nil, "user", "loose"))
 		assert.Equal(t, uint32(10), a.GetStatuses()[0].GetCurrentLimit().GetRequestsPerUnit(), "never looser")
 		assert.Equal(t, over, r.should("api", 1, limited(1000, typev3.RateLimitUnit_SECOND, nil, "user", "loose")).GetOverallCode())
-		assert.Equal(t, over, r.should("api", 1, limited(0, typev3.RateLimitUnit_SECOND, nil, "user", "none")).GetOverallCode())
+		a = r.should("api", 1, limited(0, typev3.RateLimitUnit_MINUTE, wrapperspb.UInt32(2), "user", "none"))
+		assert.Equal(t, over, a.GetOverallCode())
+		none := a.GetStatuses()[0]
+		assert.Zero(t, none.GetCurrentLimit().GetRequestsPerUnit())
+		assert.Equal(t, rls.RateLimitResponse_RateLimit_MINUTE, none.GetCurrentLimit().GetUnit())
+		assert.Equal(t, 2*time.Minute, none.GetDurationUntilReset().AsDuration(), "HDR-01")
 		for code, d := range map[codes.Code]*rl.RateLimitDescriptor{
 			codes.InvalidArgument:    limited(1, typev3.RateLimitUnit_UNKNOWN, nil, "user", "u"),
 			codes.FailedPrecondition: limited(1, typev3.RateLimitUnit_SECOND, nil, "plan", "vip"),
@@ -266,6 +273,16 @@ func TestEnvoy_HeadersAndMetadataComeWhenTheyAreAskedFor(t *testing.T) {
 		assert.NotNil(t, a.GetDynamicMetadata())
 		assert.Equal(t, over, r.should("api", 11, desc("user", "v")).GetOverallCode())
 		assert.NotContains(t, headersOf(r.should("api", 11, desc("user", "v")).GetResponseHeadersToAdd()), "Retry-After", "it never will be admitted")
+
+		r.should("api", 10, desc("user", "drained"))
+		for _, all := range [][]*rl.RateLimitDescriptor{
+			{desc("path", "/"), desc("user", "u"), desc("user", "drained")},
+			{desc("user", "drained"), desc("user", "u"), desc("path", "/")},
+		} {
+			h := headersOf(r.should("api", 1, all...).GetResponseHeadersToAdd())
+			assert.Contains(t, h["RateLimit"], `"user";r=0;t=360`, "HDR-05: of two buckets the one that denied")
+			assert.Equal(t, []string{"10", "0", "360"}, []string{h["X-RateLimit-Limit"], h["X-RateLimit-Remaining"], h["X-RateLimit-Reset"]})
+		}
 	}, set(envoy.Always, envoy.Always))
 	run(t, two, func(t *testing.T, r *rig) {
 		a := r.should("api", 11, desc("user", "u"))
