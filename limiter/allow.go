@@ -81,7 +81,7 @@ func (l *Limiter) take(ctx context.Context, req Request, s *scratch, n int64) (l
 				return v, err
 			}
 			continue
-		case v.Outcome == lease.Cold && l.opts.ColdWait > 0 && l.holder.Connected():
+		case v.Outcome == lease.Cold && l.opts.ColdWait > 0 && l.reached():
 			v = l.awaitFirst(ctx, s.cells, n, v)
 			if v.Outcome == lease.Forgotten {
 				continue
@@ -100,22 +100,29 @@ func (l *Limiter) awaitFirst(ctx context.Context, cells []*lease.Cell, n int64, 
 		changed := cells[v.Cell].Changed() // before the decision, so that no grant is missed
 		before := v.Cell
 		v = lease.Decide(l.now, cells, n)
-		if v.Outcome != lease.Cold {
+		if v.Outcome != lease.Cold || !l.reached() {
 			return v
 		}
-		if v.Cell != before {
-			continue
-		}
-		select {
-		case <-changed:
-		case <-timer.C:
-			return v
-		case <-l.closing:
-			return v
-		case <-ctx.Done():
+		if v.Cell == before && !l.came(ctx, changed, timer) {
 			return v
 		}
 	}
+}
+
+// came waits until something of a cell changed, or the link is cut off: then
+// nobody answers any more, and a quota may allow what nobody granted. It is false
+// when nothing did in time.
+func (l *Limiter) came(ctx context.Context, changed <-chan struct{}, timer *time.Timer) bool {
+	select {
+	case <-changed:
+		return true
+	case <-*l.cutNews.Load():
+		return true
+	case <-timer.C:
+	case <-l.closing:
+	case <-ctx.Done():
+	}
+	return false
 }
 
 // answer tells a verdict to the user, and counts it.

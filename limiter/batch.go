@@ -62,7 +62,7 @@ func (l *Limiter) allowWarm(ctx context.Context, item *Item, to *Result) bool {
 		return true
 	}
 	v := lease.Decide(l.now, s.cells, item.N)
-	if v.Outcome == lease.Forgotten || v.Outcome == lease.Cold && l.opts.ColdWait > 0 && l.holder.Connected() {
+	if v.Outcome == lease.Forgotten || v.Outcome == lease.Cold && l.opts.ColdWait > 0 && l.reached() {
 		return false
 	}
 	to.Decision = l.answer(&s.matched, &v, item.N)

@@ -520,3 +520,30 @@ func TestWhoWaitsForThePolicyFindsACoordinator(t *testing.T) {
 		})
 	}
 }
+
+// TestWhoWaitsForALeaseIsAnsweredWhenTheLinkIsCutOff has requests of keys that
+// nobody knows yet wait for a coordinator that has fallen silent: when that is
+// noticed the quota lets them pass, and they are not kept to the end of ColdWait.
+func TestWhoWaitsForALeaseIsAnsweredWhenTheLinkIsCutOff(t *testing.T) {
+	const text = `apiVersion: leasehold/v1
+domain: api
+quotas:
+  - name: key
+    match: {api_key: "*"}
+    limit: {tokens: 100, per: 1m}
+    partition: {mode: local_fallback, rate: {tokens: 10, per: 1s}, burst: 20, for: 1m}
+`
+	run(t, text, func(t *testing.T, c *limitertest.Coordinator, l *limiter.Limiter) {
+		require.True(t, allow(t, l, key("a"), 1).Allowed)
+		c.SetFaults(limitertest.Faults{Mute: true})
+		for l.Link().State != "suspect" {
+			time.Sleep(10 * time.Millisecond)
+		}
+		time.Sleep(500 * time.Millisecond)
+		began := time.Now()
+		d := allow(t, l, key("b"), 1)
+		assert.Equal(t, limiter.Unreserved, d.Reason, "%+v", d)
+		assert.Equal(t, "cut_off", l.Link().State)
+		assert.Less(t, time.Since(began), time.Second)
+	})
+}

@@ -30,8 +30,9 @@ type Limiter struct {
 	// What decisions look at.
 	rules         atomic.Pointer[rules] // nil until a policy is known, and after Close
 	roundTrip     atomic.Int64
-	welcomed      atomic.Bool // by a coordinator, ever
-	cutOff        atomic.Bool // as the link says
+	welcomed      atomic.Bool                   // by a coordinator, ever
+	cutOff        atomic.Bool                   // as the link says
+	cutNews       atomic.Pointer[chan struct{}] // closed while it is cut off
 	scratch       sync.Pool
 	joint         sync.Pool
 	unknownDomain atomic.Int64
@@ -91,6 +92,8 @@ func New(opts Options) (*Limiter, error) {
 		l.clock = clock.New(1)
 	}
 	l.now = l.clock.Mono
+	news := make(chan struct{})
+	l.cutNews.Store(&news)
 	l.scratch.New = func() any { return new(scratch) }
 	l.joint.New = func() any { return new(joint) }
 	l.state.interval = firstInterval

@@ -38,10 +38,10 @@ func (l *Limiter) notice(now time.Duration, what func(*partition.Link)) {
 	l.history.Own(now, l.id, &l.link)
 	l.holder.SetCut(now, lease.Cut{Number: number, Since: since, Open: open, Unreserved: l.link.Unreserved()})
 	state := l.link.State()
-	l.cutOff.Store(state == partition.CutOff)
 	if state == before {
 		return
 	}
+	l.tellWaiters(state == partition.CutOff)
 	log := l.log.Info
 	if state == partition.CutOff {
 		log = l.log.Warn
@@ -76,4 +76,16 @@ func (l *Limiter) linkNow(now time.Duration) Link {
 		v.CutFor = now - since
 	}
 	return v
+}
+
+// tellWaiters lets those who wait for a first lease know that none will come, once
+// the link is cut off.
+func (l *Limiter) tellWaiters(cutOff bool) {
+	switch was := l.cutOff.Swap(cutOff); {
+	case cutOff && !was:
+		close(*l.cutNews.Load())
+	case !cutOff && was:
+		news := make(chan struct{})
+		l.cutNews.Store(&news)
+	}
 }

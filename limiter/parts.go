@@ -178,7 +178,7 @@ func (s *joint) watches() bool {
 // ctx ends or ColdWait is over: then it decides anew whenever something came.
 func (l *Limiter) decideParts(ctx context.Context, parts []lease.Part) lease.Verdict {
 	v := lease.DecideParts(l.now, parts)
-	if v.Outcome != lease.Cold || l.opts.ColdWait <= 0 || !l.holder.Connected() {
+	if v.Outcome != lease.Cold || l.opts.ColdWait <= 0 || !l.reached() {
 		return v
 	}
 	timer := l.clock.NewTimer(l.opts.ColdWait)
@@ -187,19 +187,10 @@ func (l *Limiter) decideParts(ctx context.Context, parts []lease.Part) lease.Ver
 		changed := parts[v.Cell].Cell.Changed() // before the decision, so that no grant is missed
 		before := v.Cell
 		v = lease.DecideParts(l.now, parts)
-		if v.Outcome != lease.Cold {
+		if v.Outcome != lease.Cold || !l.reached() {
 			return v
 		}
-		if v.Cell != before {
-			continue
-		}
-		select {
-		case <-changed:
-		case <-timer.C:
-			return v
-		case <-l.closing:
-			return v
-		case <-ctx.Done():
+		if v.Cell == before && !l.came(ctx, changed, timer) {
 			return v
 		}
 	}
