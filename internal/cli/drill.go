@@ -22,7 +22,7 @@ are put apart by namespaces of its own, which end with it.`,
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newDrillList(), newDrillShow(), newDrillValidate(), newDrillRun(), newDrillReport(), newDrillDiff())
+	cmd.AddCommand(newDrillList(), newDrillShow(), newDrillValidate(), newDrillRun(), newDrillMark(), newDrillReport(), newDrillDiff())
 	return cmd
 }
 

@@ -30,7 +30,7 @@ func (r *run) assemble(ctx context.Context, began time.Time) *result.Result {
 	rec := r.record()
 	out := &result.Result{
 		Schema: result.Schema, Stopped: r.stopped, Scenario: r.scenario(), Topology: r.topology(),
-		Overshoots: r.overshoots(asking, rec), Faults: r.wounds(), Timeline: rec.Timeline(), Events: r.diary.all(),
+		Overshoots: r.overshoots(asking, rec), Faults: r.wounds(rec), Timeline: rec.Timeline(), Events: r.diary.all(),
 		Latencies: rec.Latencies(), Blast: rec.Blast(), Recovery: rec.Recovery(), Invariants: rec.Invariants(r.crashes()),
 		Evidence: result.Evidence{Load: rec.Load(), BaselineProblems: rec.BaselineProblems(), Samples: r.watch.samples},
 		Raw:      result.Raw{Admissions: r.raw(rec), Logs: r.logs()},
@@ -61,9 +61,9 @@ func (r *run) record() *measure.Record {
 		rec.TTL = s.Quota.Lease.TTL
 	}
 	regions := r.fleet.Of(result.Region)
-	for i, p := range regions {
+	for _, p := range regions {
 		rec.Regions = append(rec.Regions, p.Name)
-		rec.RoundTrips = append(rec.RoundTrips, s.Topology.Regions[i].RoundTrip)
+		rec.RoundTrips = append(rec.RoundTrips, r.usual(p).RoundTrip)
 	}
 	for _, f := range r.faults {
 		if q := quotaOf(f.fault.Policy, s); f.fault.Kind == scenario.ChangeLimit && q != nil {
@@ -160,11 +160,14 @@ func (r *run) inForceSince(rec *measure.Record) (time.Duration, bool) {
 	return 0, false
 }
 
-func (r *run) wounds() []result.Fault {
+func (r *run) wounds(rec *measure.Record) []result.Fault {
 	all := []result.Fault{}
 	for _, f := range r.faults {
+		if f.mark != "" {
+			f.bite = noticed(rec, f)
+		}
 		all = append(all, result.Fault{
-			Name: string(f.fault.Kind), Targets: names(f.targets), Description: f.fault.String(),
+			Name: cmp.Or(f.mark, string(f.fault.Kind)), Targets: names(f.targets), Description: cmp.Or(f.mark, f.fault.String()),
 			FromSeconds: f.from.Seconds(), ToSeconds: f.to.Seconds(), Bite: f.bite,
 		})
 	}

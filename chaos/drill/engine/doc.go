@@ -19,8 +19,20 @@ type Options struct {
 	Network  fleet.Network
 	Binary   string
 	Log      *slog.Logger
+	// Target is a deployment to load and to measure, instead of one that is
+	// started; Network and Binary are then not used. The scenario's faults are not
+	// made either: an operator makes them, and Marks tells of them.
+	Target *fleet.Target
+	Marks  <-chan Mark
 	// Progress hears of every event when it happens. It must not block.
 	Progress func(result.Event)
+}
+
+// Mark is what an operator says: that a fault begins or, if Healed, that it has
+// ended.
+type Mark struct {
+	Text   string `json:"text"`
+	Healed bool   `json:"healed"`
 }
 
 const (

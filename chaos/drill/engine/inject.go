@@ -18,6 +18,7 @@ import (
 type injected struct {
 	fault   scenario.Fault
 	targets []*fleet.Process
+	mark    string // what an operator said that it is
 	// gone are those that cannot answer while it lasts.
 	gone []*fleet.Process
 	cut  [][2]*fleet.Process // the directions that a cut takes away
@@ -35,6 +36,14 @@ type healing func(ctx context.Context) (result.Bite, error)
 // until all of them have ended.
 func (r *run) inject(ctx context.Context) (healed func()) {
 	var all sync.WaitGroup
+	if r.Target != nil {
+		marking, stop := context.WithCancel(ctx)
+		all.Go(func() { r.heedMarks(marking) })
+		return func() {
+			stop()
+			all.Wait()
+		}
+	}
 	for i := range r.Scenario.Faults {
 		f := &injected{fault: r.Scenario.Faults[i]}
 		all.Go(func() { r.strike(ctx, f) })

@@ -35,11 +35,8 @@ type run struct {
 // the drill could not be run at all. Nothing that it started is left.
 func Run(ctx context.Context, o Options) (_ *result.Result, err error) {
 	began := time.Now()
-	if err := cuttable(o.Scenario, o.Network); err != nil {
-		return nil, err
-	}
 	r := &run{Options: o}
-	if r.fleet, err = fleet.New(fleet.Options{Scenario: o.Scenario, Network: o.Network, Binary: o.Binary, Log: o.Log}); err != nil {
+	if r.fleet, err = r.assembleFleet(); err != nil {
 		return nil, err
 	}
 	var reading sync.WaitGroup
@@ -52,13 +49,38 @@ func Run(ctx context.Context, o Options) (_ *result.Result, err error) {
 	}()
 	booting, cancel := context.WithTimeout(ctx, bootTimeout)
 	defer cancel()
-	if err := r.fleet.Boot(booting); err != nil {
+	ready := r.fleet.Boot
+	if o.Target != nil {
+		ready = r.fleet.AllReady
+	}
+	if err := ready(booting); err != nil {
 		return nil, fmt.Errorf("the processes do not get ready: %w%s", err, r.lastWords())
 	}
 	if err := r.play(ctx); err != nil {
 		return nil, err
 	}
 	return r.assemble(ctx, began), nil
+}
+
+// assembleFleet makes the processes, or finds those of a target.
+func (r *run) assembleFleet() (*fleet.Fleet, error) {
+	o := &r.Options
+	if o.Target == nil {
+		if err := cuttable(o.Scenario, o.Network); err != nil {
+			return nil, err
+		}
+		return fleet.New(fleet.Options{Scenario: o.Scenario, Network: o.Network, Binary: o.Binary, Log: o.Log})
+	}
+	o.Network = fleet.Elsewhere{}
+	if len(o.Target.Coordinators) == 0 || len(o.Target.Regions) != len(o.Scenario.Topology.Regions) {
+		return nil, errors.New("a target needs the address of at least one coordinator, and of every region of the scenario")
+	}
+	for _, g := range o.Scenario.Topology.Regions {
+		if o.Target.Regions[g.Name] == "" {
+			return nil, fmt.Errorf("the target has no address of region %s", g.Name)
+		}
+	}
+	return fleet.Remote(*o.Target, o.Log), nil
 }
 
 // play is the drill itself, from the first request to the last answer.

@@ -25,6 +25,7 @@ type Process struct {
 	// HTTP is where it answers operators.
 	HTTP string
 
+	remote bool // it is of a target, and not ours
 	binary string
 	args   []string
 	events chan<- Said
@@ -145,11 +146,12 @@ func (p *Process) runs() bool {
 	}
 }
 
-// Alive says that it runs and is not frozen: that it should answer.
+// Alive says that it runs and is not frozen: that it should answer. Of a process of a
+// target that is always expected.
 func (p *Process) Alive() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.runs() && !p.frozen && !p.told
+	return p.remote || p.runs() && !p.frozen && !p.told
 }
 
 // Crashes are the times that it ended without being told to.
