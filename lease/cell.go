@@ -49,6 +49,7 @@ type Cell struct {
 	gone       bool // forgotten: whoever still has it looks it up again
 	over       *cellOver
 	overspent  atomic.Int64 // ever
+	overBefore int64        // what may have been, before the key was forgotten
 	back       cellHandback
 	handing    atomic.Bool // back is in use
 

@@ -67,6 +67,8 @@ func (k *holderCopier) holding(q *holding) *holding {
 	c.floorSpent.Store(q.floorSpent.Load())
 	c.overspent.Store(q.overspent.Load())
 	c.worstOver.Store(q.worstOver.Load())
+	c.worstAt.Store(q.worstAt.Load())
+	c.forgotten.Store(q.forgotten.Load())
 	c.window.Store(q.window.Load())
 	return c
 }
@@ -97,7 +99,7 @@ func (k *holderCopier) cell(o *Cell) *Cell {
 		return c
 	}
 	c := &Cell{
-		id: o.id, seq: o.seq, owner: k.owner,
+		id: o.id, seq: o.seq, owner: k.owner, overBefore: o.overBefore,
 		floor: o.floor, floorGrant: k.floor(o.floorGrant), window: o.window, gone: o.gone, back: o.back, report: o.report,
 	}
 	c.back.floor = k.floor(o.back.floor)

@@ -267,3 +267,26 @@ func TestAReportTellsWhetherItsHolderHears(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, heard(), "nothing was heard in the new session yet")
 }
+
+// A region forgets a key that is idle, and spends of it unreserved in a second cut: the most of one bucket is both.
+func TestTheMostOfABucketOutlivesItsCell(t *testing.T) {
+	q := fallback()
+	r := newRig(t, q)
+	h := r.join("us")
+	r.run(time.Second)
+	var all int64
+	for number := uint64(1); number <= 2; number++ {
+		since := r.now
+		r.cut("us", number, since)
+		all += r.alone("us", 10*time.Second)
+		r.heal("us", number, since)
+		r.run(2 * time.Minute)
+		require.Zero(t, h.Sums(r.now)[0].Cells, "it is forgotten")
+	}
+	s := h.Sums(r.now)[0]
+	require.GreaterOrEqual(t, s.Overspent, int64(200), "twice 20 and 10 a second")
+	require.LessOrEqual(t, s.Overspent, all)
+	require.Equal(t, s.Overspent, s.WorstOver)
+	require.Equal(t, r.quota().Observed.High, s.WorstOver, "as the coordinator has it")
+	require.Less(t, s.WorstAt, r.now-100*time.Second, "when it was spent")
+}

@@ -38,10 +38,10 @@ var fields = map[reflect.Type]string{
 	reflect.TypeFor[bound]():         `Holder Tokens`,
 	reflect.TypeFor[Holder](): `cfg cluster seenEpoch seenRevision policy drift interval roundTrip wall session live lastOut
 		quotas names cells cursor bornMu born seq touched urgent dropped closed cut cuts owing ahead made clocked`,
-	reflect.TypeFor[holding]():    `terms floor cells count full floorSpent overspent worstOver window credited returned max`,
+	reflect.TypeFor[holding]():    `terms floor cells count full floorSpent overspent worstOver worstAt forgotten window credited returned max`,
 	reflect.TypeFor[floorLease](): `slot grant rate burst start deadline clock`,
 	reflect.TypeFor[Cell](): `id seq owner quota lease low refused need waiting waitSince largest answered hint queued next mu floor floorGrant window
-		floorSpent gone over overspent back handing waitMu changed report`,
+		floorSpent gone over overspent overBefore back handing waitMu changed report`,
 	reflect.TypeFor[lease]():        `available spent refunded deadline session account granted returned base echo window`,
 	reflect.TypeFor[floorClock]():   `windows first told span`,
 	reflect.TypeFor[toldWall]():     `wall echo heard`,

@@ -109,6 +109,8 @@ type holding struct {
 	floorSpent, overspent atomic.Int64
 	// worstOver is the most that was spent unreserved of one cell, of a window quota in one window.
 	worstOver atomic.Int64
+	// worstAt is when that last rose, forgotten the most of one cell that was forgotten.
+	worstAt, forgotten atomic.Int64
 	// window is the highest in which a floor of a window quota was looked at.
 	window atomic.Int64
 	// What was granted here and given back, ever; the owner's.
@@ -264,7 +266,7 @@ func (h *Holder) makeCell(q *holding, quota, key string) *Cell {
 		return c
 	}
 	h.seq++
-	c := &Cell{id: BucketID{Quota: quota, Key: key}, seq: h.seq, owner: h, quota: q}
+	c := &Cell{id: BucketID{Quota: quota, Key: key}, seq: h.seq, owner: h, quota: q, overBefore: q.forgotten.Load()}
 	q.cells.Store(key, c)
 	q.count.Add(1)
 	h.born = append(h.born, c)

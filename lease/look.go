@@ -220,10 +220,11 @@ type Sum struct {
 	// FloorSpent and Overspent are the tokens that were ever spent here from
 	// floors, and unreserved.
 	FloorSpent, Overspent int64
-	// WorstOver is the most that was ever spent unreserved of one bucket, of a
-	// window quota in one window. A bucket that was idle for long may have been
-	// forgotten, and is then counted anew.
+	// WorstOver is at least the most that was ever spent unreserved of one bucket,
+	// and at most what all cuts can have added to one; WorstAt is when it last rose.
+	// Of a window quota it is of one window, as far as that is remembered.
 	WorstOver int64
+	WorstAt   time.Duration
 	// Ends is when the last lease of which anything is unspent ends, 0 if there
 	// is none.
 	Ends time.Duration
@@ -240,7 +241,7 @@ func (h *Holder) Sums(now time.Duration) []Sum {
 		f := q.floor.Load()
 		sums[i] = Sum{
 			Quota: name, Cells: q.count.Load(), Full: q.full.Load(), Credited: q.credited, Returned: q.returned,
-			FloorSpent: q.floorSpent.Load(), Overspent: q.overspent.Load(), WorstOver: q.worstOver.Load(),
+			FloorSpent: q.floorSpent.Load(), Overspent: q.overspent.Load(), WorstOver: q.worstOver.Load(), WorstAt: time.Duration(q.worstAt.Load()),
 			FloorOwned: f != nil && now < time.Duration(f.deadline.Load()),
 		}
 		place[q] = i

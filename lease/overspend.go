@@ -2,6 +2,7 @@ package lease
 
 import (
 	"math"
+	"sync/atomic"
 	"time"
 
 	"github.com/a1009580/leasehold/bucket"
@@ -81,16 +82,30 @@ func (c *Cell) overspend(now time.Duration, cut *Cut, tokens int64) {
 	if !t.Unreserved.Unbounded && !mutated("a fallback that does not run dry") {
 		o.bucket.Level -= tokens
 	}
-	total := c.overspent.Add(tokens)
+	total := plus(c.overBefore, c.overspent.Add(tokens))
 	c.quota.overspent.Add(tokens)
 	s := overspend{cut: cut.Number, window: c.windowAt(now, t), began: now, tokens: tokens}
 	o.add(s)
 	if t.Windowed {
 		total = o.inWindow(s.window)
 	}
-	for q := c.quota; ; {
-		if worst := q.worstOver.Load(); total <= worst || q.worstOver.CompareAndSwap(worst, total) {
-			return
+	if raiseTo(&c.quota.worstOver, total) {
+		raiseTo(&c.quota.worstAt, int64(now))
+	}
+}
+
+// forgetOver keeps of a cell that is forgotten what was spent unreserved of its key, for the most of one bucket. It is
+// one number for all keys, with which new cells begin: never less than was spent of a key, and never more than what all
+// cuts together can have added to one.
+func (c *Cell) forgetOver() { raiseTo(&c.quota.forgotten, plus(c.overBefore, c.overspent.Load())) }
+
+// raiseTo makes a the larger of both, and says whether that changed it.
+func raiseTo(a *atomic.Int64, to int64) bool {
+	for {
+		if was := a.Load(); to <= was {
+			return false
+		} else if a.CompareAndSwap(was, to) {
+			return true
 		}
 	}
 }

@@ -56,7 +56,7 @@ func (w *stateWriter) holding(name string, q *holding) {
 	w.str(name)
 	w.int(q.count.Load(), q.max.Load())
 	if !w.Plain {
-		w.int(q.credited, q.returned, q.floorSpent.Load(), q.overspent.Load(), q.worstOver.Load())
+		w.int(q.credited, q.returned, q.floorSpent.Load(), q.overspent.Load(), q.worstOver.Load(), q.worstAt.Load(), q.forgotten.Load())
 		w.bits(q.full.Load())
 	}
 	w.floorLease(q.floor.Load())
@@ -156,7 +156,7 @@ func (w *stateWriter) cell(c *Cell) {
 	w.bits(r.at == 0, r.at == now)
 	if !w.Plain {
 		w.at(now, r.at)
-		w.int(r.used, r.floored, r.refused, r.largest, r.low, r.overspent, r.overUsed, r.floorSaid)
+		w.int(r.used, r.floored, r.refused, r.largest, r.low, r.overspent, r.overUsed, c.overBefore, r.floorSaid)
 		w.uint(uint64(r.owing))
 		w.at(now, r.overAt)
 		w.at(now, r.saidAt)

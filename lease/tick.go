@@ -225,6 +225,7 @@ func (h *Holder) forget(now time.Duration, c *Cell) bool {
 	if f != nil && c.back.floor == f && c.back.returned > 0 {
 		return false // its counter goes on for as long as the session
 	}
+	c.forgetOver()
 	c.gone = true
 	c.quota.cells.Delete(c.id.Key)
 	c.quota.count.Add(-1)

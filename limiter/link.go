@@ -18,7 +18,7 @@ type Link struct {
 	Proof time.Duration
 	Ever  bool // one did
 	// Cut is the number of the last cut, 0 if there was none; CutOpen says that
-	// it goes on, and CutFor is then how long it has lasted.
+	// it goes on. CutFor is how long it has lasted, or had when it was answered again.
 	Cut     uint64
 	CutOpen bool
 	CutFor  time.Duration
@@ -71,10 +71,8 @@ func (l *Limiter) linkNow(now time.Duration) Link {
 	if proof, ok := k.LastProof(); ok {
 		v.Proof, v.Ever = now-proof, true
 	}
-	number, since, open := k.Cut()
-	if v.Cut, v.CutOpen = number, open; open {
-		v.CutFor = now - since
-	}
+	v.Cut, _, v.CutOpen = k.Cut()
+	v.CutFor = k.Lasted()
 	return v
 }
 

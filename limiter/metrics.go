@@ -47,7 +47,7 @@ var (
 	overspentDesc = prometheus.NewDesc("leasehold_overspent_tokens_total", "Tokens that were spent unreserved, beyond lease and floor, while cut off.", []string{"quota"}, nil)
 	boundDesc     = prometheus.NewDesc("leasehold_overshoot_bound_tokens", "The most by which this process can have exceeded a limit since it started, by its own cuts; +Inf without a bound.", []string{"quota"}, nil)
 	observedDesc  = prometheus.NewDesc("leasehold_overshoot_observed_tokens", "The most that it is known to have exceeded a limit by; one process does not know, and says 0.", []string{"quota"}, nil)
-	highDesc      = prometheus.NewDesc("leasehold_overshoot_observed_high_tokens", "The most that this process spent unreserved of one bucket, of a window quota in one window.", []string{"quota"}, nil)
+	highDesc      = prometheus.NewDesc("leasehold_overshoot_observed_high_tokens", "At least the most that this process spent unreserved of one bucket, of a window quota in one window; at most the bound.", []string{"quota"}, nil)
 	bucketsDesc   = prometheus.NewDesc("leasehold_live_buckets", "Buckets in memory.", []string{"quota"}, nil)
 )
 
@@ -138,7 +138,11 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 	}
 	counter(changesDesc, int64(s.Link.Transitions))
 	counter(cutsDesc, int64(s.Link.Cut))
-	gauge(cutDesc, s.Link.CutFor.Seconds())
+	lasts := 0.0
+	if s.Link.CutOpen {
+		lasts = s.Link.CutFor.Seconds()
+	}
+	gauge(cutDesc, lasts)
 }
 
 var linkStates = []partition.State{partition.NeverConnected, partition.Connected, partition.Suspect, partition.CutOff, partition.Healing}

@@ -62,8 +62,10 @@ type QuotaStatus struct {
 	FloorOwned bool
 	FloorSpent int64 // tokens that were ever spent here from floors
 	Overspent  int64 // and unreserved, while cut off
-	// WorstOver is the most that was spent unreserved of one bucket, of a window quota in one window.
-	WorstOver int64
+	// WorstOver is the most that was spent unreserved of one bucket, of a window quota in one window, and WorstSince how
+	// long ago that last rose.
+	WorstOver  int64
+	WorstSince time.Duration
 	// LeaseEnds is how long until the last lease of which anything is unspent ends, 0 if there is none.
 	LeaseEnds time.Duration
 }
@@ -116,6 +118,9 @@ func (l *Limiter) Status() Status {
 			q := &s.Quotas[j]
 			q.Buckets, q.Credited, q.Returned, q.Unspent, q.FloorOwned = h.Cells, h.Credited, h.Returned, h.Unspent, h.FloorOwned
 			q.FloorSpent, q.Overspent, q.WorstOver = h.FloorSpent, h.Overspent, h.WorstOver
+			if h.WorstOver > 0 {
+				q.WorstSince = now - h.WorstAt
+			}
 			if h.Ends > 0 {
 				q.LeaseEnds = h.Ends - now
 			}

@@ -91,11 +91,14 @@ func (l Line) Text() string {
 	if times != "" {
 		each = times + "(" + each + ")"
 	}
-	beyond := ""
-	if l.Tokens == math.MaxInt64 {
-		beyond = " or more"
+	total := strconv.FormatInt(l.Tokens, 10)
+	if each != total {
+		total = each + " = " + total
 	}
-	return fmt.Sprintf("%s: %s = %d%s", l.subject(), each, l.Tokens, beyond)
+	if l.Tokens == math.MaxInt64 {
+		total += " or more"
+	}
+	return l.subject() + ": " + total
 }
 
 // subject says of whom the line is.

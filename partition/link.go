@@ -36,6 +36,7 @@ type Link struct {
 	cuts        uint64
 	cut         time.Duration
 	cutting     bool
+	answered    time.Duration // when it last began to heal
 	transitions uint64
 }
 
@@ -91,7 +92,7 @@ func (l *Link) Proof(now time.Duration) {
 		l.enter(Connected)
 	case CutOff:
 		l.enter(Healing)
-		l.good = l.now
+		l.good, l.answered = l.now, l.now
 	case Healing:
 		if l.silence() >= l.times().Suspect {
 			l.good = l.now // it was not good all the time

@@ -270,3 +270,21 @@ func TestLinksAreValues(t *testing.T) {
 	require.Equal(t, partition.Connected, a.State())
 	require.False(t, a == b) //nolint:testifylint // as above
 }
+
+// A cut that is over lasted until the answer with which it healed, without the time that it took to be sure of it.
+func TestACutThatIsOverTellsHowLongItLasted(t *testing.T) {
+	var l partition.Link
+	l.Proof(0)
+	require.Zero(t, l.Lasted(), "there was none")
+	l.Tick(3 * time.Second)
+	l.Tick(10 * time.Second)
+	require.Equal(t, 7*time.Second, l.Lasted(), "so far")
+	l.Proof(13 * time.Second)
+	l.Broken(14*time.Second, "EOF")
+	l.Proof(23 * time.Second)
+	for at := 23 * time.Second; at <= 29*time.Second; at += time.Second {
+		l.Proof(at)
+	}
+	require.Equal(t, partition.Connected, l.State())
+	require.Equal(t, 20*time.Second, l.Lasted(), "from 3 s to 23 s, since it flapped between")
+}

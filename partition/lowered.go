@@ -42,8 +42,8 @@ func LoweredLimit(old, next *policy.Quota, ρ lease.Drift, span time.Duration) (
 	return l, l.Tokens > 0
 }
 
-// With returns the bound with a line added, such as that of a lowered limit. Span and Allowed stay those of the
-// cuts, so that the percentage is of no more than what was promised.
+// With returns the bound with a line added, such as that of what was told. Span and Allowed stay as they are, so that
+// the percentage is of no more than what was promised.
 func (r Result) With(l Line) Result {
 	r.Lines = append([]Line(nil), r.Lines...)
 	r.put(l)

@@ -151,10 +151,10 @@ func TestLoweredLimit(t *testing.T) {
 		tokens          int64
 	}{
 		{"rate and burst", old, "{tokens: 400, per: 1s, burst: 2000}", 2 * time.Second, "limit lowered: 3000 + 1.001 x 600/s x 2 s = 4202", 4202},
-		{"the burst alone", old, "{tokens: 1000, per: 1s, burst: 2000}", time.Minute, "limit lowered: 3000 = 3000", 3000},
+		{"the burst alone", old, "{tokens: 1000, per: 1s, burst: 2000}", time.Minute, "limit lowered: 3000", 3000},
 		{"the rate alone, by another period", old, "{tokens: 59940, per: 1m, burst: 5000}", time.Second, "limit lowered: 1.001 x 60/min x 1 s = 2", 2},
 		{"at most the longest lease", "{tokens: 10, per: 1s, burst: 5}", "{tokens: 9, per: 1s, burst: 5}", time.Hour, "limit lowered: 1.001 x 1/s x 5.011 s = 6", 6},
-		{"a window", "{tokens: 10, per: 1m, algorithm: fixed_window}", "{tokens: 4, per: 1m, algorithm: fixed_window}", time.Hour, "limit lowered: 6 = 6", 6},
+		{"a window", "{tokens: 10, per: 1m, algorithm: fixed_window}", "{tokens: 4, per: 1m, algorithm: fixed_window}", time.Hour, "limit lowered: 6", 6},
 		{"raised", "{tokens: 9, per: 1s, burst: 5}", "{tokens: 10, per: 1s, burst: 6}", time.Minute, "", 0},
 		{"the same rate", "{tokens: 1, per: 1s, burst: 60}", "{tokens: 60, per: 1m, burst: 60}", time.Minute, "", 0},
 		{"nothing yet of a rate", "{tokens: 10, per: 1s, burst: 5}", "{tokens: 9, per: 1s, burst: 5}", -time.Minute, "", 0},

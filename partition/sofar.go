@@ -45,10 +45,11 @@ func (h *History) Bound(id string, now time.Duration) Result {
 		}
 	}
 	r.Exact = r.Exact && len(r.Lines) == 0
-	r.Allowed = q.Limit.Promise(h.drift, r.Span)
 	if l, ok := h.lowered(q, now); ok {
-		r = r.With(l)
+		r.Span = max(r.Span, l.Time)
+		r.put(l)
 	}
+	r.Allowed = q.Limit.Promise(h.drift, r.Span)
 	return r
 }
 

@@ -21,6 +21,18 @@ func (l *Link) Transitions() uint64 { return l.transitions }
 // none. A cut goes on while the link is cut off or heals.
 func (l *Link) Cut() (number uint64, since time.Duration, open bool) { return l.cuts, l.cut, l.cutting }
 
+// Lasted returns how long the last cut kept the other side from answering: of one that is over, until the answer with
+// which it began to heal for good, and of one that goes on until the last input.
+func (l *Link) Lasted() time.Duration {
+	switch {
+	case l.cuts == 0:
+		return 0
+	case l.cutting:
+		return l.now - l.cut
+	}
+	return l.answered - l.cut
+}
+
 // Unreserved says that unreserved tokens may be spent, as far as the link decides: it is cut off. One that
 // never connected is not, so that a process that was never welcomed has no fallback.
 func (l *Link) Unreserved() bool { return l.state == CutOff }

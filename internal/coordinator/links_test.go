@@ -88,7 +88,7 @@ func TestACutIsInTheBoundFromItsFirstSilenceToItsEnd(t *testing.T) {
 	l = n.link(id)
 	assert.True(t, l.Cut.Open)
 	assert.Zero(t, l.Session)
-	assert.Contains(t, l.Reason, "the stream broke: it broke off")
+	assert.Contains(t, l.Reason, "the stream broke: the holder ended without a goodbye")
 	var line overshoot.Line
 	eventually(t, "what it may spend is in the bound", func() bool {
 		b := n.overshoot("").Quotas[0].Bound

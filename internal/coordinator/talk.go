@@ -68,7 +68,7 @@ func (c *talk) reason(err error) string {
 	case codes.OK:
 		return c.how
 	case codes.Canceled:
-		return "it broke off: the holder ended without a goodbye, or was cut off"
+		return "the holder ended without a goodbye, or was cut off"
 	default:
 		return status.Convert(err).Message()
 	}

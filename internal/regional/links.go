@@ -52,12 +52,19 @@ func held(st *limiter.Status) *overshoot.Held {
 func tellLink(st *limiter.Status, line func(ok bool, what, why string)) {
 	line(st.Link.State == partition.Connected.String(), "link", fmt.Sprintf("%s for %.1fs: %s", st.Link.State, st.Link.Since.Seconds(), st.Link.Reason))
 	h := held(st)
-	line(h.Lease > 0, "lease", fmt.Sprintf("%d tokens unspent, the last for %.1fs", h.Lease, h.LeaseEnds.Duration().Seconds()))
+	cut := st.Link.State == partition.CutOff.String()
+	if h.Lease > 0 {
+		line(true, "lease", fmt.Sprintf("%d tokens unspent, the last for %.1fs", h.Lease, h.LeaseEnds.Duration().Seconds()))
+	} else {
+		line(!cut, "lease", "nothing unspent") // nobody asks, if it is connected
+	}
 	for i := range h.Quotas {
 		q := &h.Quotas[i]
-		if !q.FloorOwned && q.FloorSpent == 0 && q.Overspent == 0 {
-			continue
+		if q.FloorOwned || q.FloorSpent > 0 {
+			line(q.FloorOwned, "floor "+q.Quota, fmt.Sprintf("%d tokens spent from it", q.FloorSpent))
 		}
-		line(q.FloorOwned, "floor "+q.Quota, fmt.Sprintf("%d tokens spent from it, %d unreserved", q.FloorSpent, q.Overspent))
+		if q.Overspent > 0 {
+			line(!cut, "unreserved "+q.Quota, fmt.Sprintf("%d tokens spent beyond lease and floor while cut off", q.Overspent))
+		}
 	}
 }

@@ -69,6 +69,7 @@ func TestARegionTellsItsLinkAndItsOvershoot(t *testing.T) {
 		assert.Zero(t, *q.Bound.Tokens)
 		assert.Zero(t, *q.Margin)
 
+		since := time.Now()
 		r.c.SetFaults(limitertest.Faults{Refusing: true})
 		r.c.Break()
 		time.Sleep(time.Second)
@@ -95,6 +96,8 @@ func TestARegionTellsItsLinkAndItsOvershoot(t *testing.T) {
 		assert.Equal(t, "open", q.Bound.Lines[0].Kind)
 		assert.Contains(t, q.Bound.Lines[0].Text, "goes on: 5 + 1.001 x 2/s x 10 s = 26")
 		over := q.Observed.High
+		require.NotNil(t, q.Observed.HighAt, "somebody asks when")
+		assert.WithinRange(t, *q.Observed.HighAt, since, time.Now())
 		assert.GreaterOrEqual(t, over, int64(22), "5, and 2 a second for 10 s, but for what accrued after the last try")
 		assert.LessOrEqual(t, over, int64(25))
 		assert.GreaterOrEqual(t, spent, q.Observed.High)
@@ -106,7 +109,9 @@ func TestARegionTellsItsLinkAndItsOvershoot(t *testing.T) {
 		assert.Regexp(t, `^degraded\n`, a.text)
 		assert.Regexp(t, `\[-\]link cut_off for \d+\.\ds: the stream broke: `, a.text)
 		assert.Contains(t, a.text, "floor api/login")
-		assert.Contains(t, a.text, fmt.Sprint(over, " unreserved"))
+		assert.Contains(t, a.text, "[-]lease nothing unspent\n")
+		assert.Contains(t, a.text, fmt.Sprint("[-]unreserved api/browse ", over, " tokens spent"))
+		assert.NotContains(t, a.text, "floor api/browse", "it has none")
 		lines := strings.Split(r.get("/metrics").text, "\n")
 		for _, want := range []string{
 			`leasehold_link_state{state="cut_off"} 1`, `leasehold_link_state{state="connected"} 0`, "leasehold_cuts_total 1",
@@ -121,6 +126,9 @@ func TestARegionTellsItsLinkAndItsOvershoot(t *testing.T) {
 		l = r.links()
 		assert.Equal(t, "connected", l.State)
 		assert.False(t, l.Cut.Open)
+		assert.InDelta(t, 19, l.Cut.Length.Duration().Seconds(), 1, "as long as nothing answered")
+		assert.NotContains(t, r.get("/readyz?verbose").text, "[-]", "all is well again")
+		assert.Contains(t, r.get("/metrics").text, "leasehold_cut_off_seconds 0\n")
 		q = r.overshoot("").Quotas[0]
 		require.Len(t, q.Bound.Lines, 1)
 		assert.Equal(t, "cut", q.Bound.Lines[0].Kind, "it is over, and stays in the sum")

@@ -63,8 +63,8 @@ func (s *Server) overshoot(query *overshoot.Query) (overshoot.Report, error) {
 			}
 			bound, observed := cuts.Bound(q.ID), lease.Observed{}
 			h := held[q.ID]
-			if h != nil {
-				observed.High = h.WorstOver
+			if h != nil && h.WorstOver > 0 {
+				observed.High, observed.HighAt = h.WorstOver, out.At.Add(-h.WorstSince)
 			}
 			one := overshoot.NewQuota(q, &bound, &observed)
 			if h != nil {
