@@ -8,10 +8,10 @@ import (
 	"github.com/a1009580/leasehold/chaos/drill/result"
 )
 
-// longestWait is how long a decision may take at a region that runs: the time for
-// which a request of an unknown key waits (1 s by default), and as much again for
-// a busy machine.
-const longestWait = 2 * time.Second
+// longestWait is how long a decision may take at a region that runs: the second for
+// which it waits for a first lease, and what a busy machine may hold up a client or
+// a region for. A decision that waits for a dead dependency takes far longer.
+const longestWait = 5 * time.Second
 
 // Invariants are what must hold in every drill. crashes are the processes that
 // ended without being told to.
