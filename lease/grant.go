@@ -87,7 +87,8 @@ func (l *Ledger) serveAccount(now Moment, b *book, a *account, t Target, cut boo
 	if l.crumb(now, a, grant, want) {
 		grant = 0
 	}
-	renew := a.outstanding() > 0 && a.echo > a.toldEcho && now.Mono-a.toldAt >= b.quota.terms.TTL/4
+	// A lease of a window ends with it, told again or not (law 5).
+	renew := !b.quota.terms.Windowed && a.outstanding() > 0 && a.echo > a.toldEcho && now.Mono-a.toldAt >= b.quota.terms.TTL/4
 	again := a.behind && a.clock >= a.toldAt+s.slack() // it was lost, or is very late
 	// How long until what is needed could be there, the holder is told once.
 	short := a.ask.Need > a.outstanding()+want
