@@ -167,3 +167,35 @@ func TestCOST05_ACutBelowWhatIsOutGrantsNothingNegative(t *testing.T) {
 		require.GreaterOrEqual(t, r.quota().Stock.Pool, int64(0))
 	}
 }
+
+// FAIR-01: what a killed process held is out of use for one lease, and seen as stranded
+// till then; after that the others have all of the limit, in equal parts.
+func TestFAIR01_AKilledRegionsShareIsInUseAfterItsLease(t *testing.T) {
+	terms := perMinute(900*60, 1800)
+	r := newRig(t, terms)
+	for _, name := range []string{"us", "eu", "ap"} {
+		r.join(name)
+	}
+	for range 300 {
+		r.ask("us", "k", 1)
+	}
+	r.run(200 * time.Millisecond)
+	r.closed = map[string]bool{"us": true}
+	for n, name := range r.session {
+		if name == "us" {
+			r.ledger.CloseSession(n)
+		}
+	}
+	r.hammer(2*time.Second, "k", "eu", "ap")
+	require.Positive(t, r.quota().Stranded)
+	r.hammer(terms.TTL, "k", "eu", "ap")
+	require.Zero(t, r.quota().Stranded)
+	var eu, ap int64
+	for range 100 {
+		eu += r.drain("eu", "k")
+		ap += r.drain("ap", "k")
+		r.step(20 * time.Millisecond)
+	}
+	require.InDelta(t, 900, eu, 45, "half of the limit for two seconds")
+	require.InDelta(t, 900, ap, 45)
+}

@@ -45,7 +45,7 @@ func (l *Ledger) allocate(now Moment, b *book) []Target {
 		a := &b.accounts[i]
 		ask := HolderAsk{
 			Region:      b.quota.terms.Region(l.holders.list[a.holder].id.Region),
-			Outstanding: a.outstanding(), Later: a.outstanding() > 0 && now.Mono-a.toldAt < crumbPause,
+			Outstanding: a.outstanding(), Later: a.outstanding() > 0 && now.Mono-a.toldAt < crumbPause/2,
 		}
 		if s := l.sessions[a.session]; s != nil {
 			ask.RoundTrip = s.roundTrip

@@ -37,12 +37,12 @@ func TestLend(t *testing.T) {
 		asks        []lease.HolderAsk
 		want        []int64
 	}{
-		{"one part for each and one for who comes next", 300, 4000, []lease.HolderAsk{asks(10, 10_000, 0), asks(10, 10_000, 0)}, []int64{93, 93}},
-		{"an eighth of the bucket at most", 4000, 4000, []lease.HolderAsk{asks(10, 10_000, 0)}, []int64{500}},
+		{"one part of five for each of two", 300, 4000, []lease.HolderAsk{asks(10, 10_000, 0), asks(10, 10_000, 0)}, []int64{56, 56}},
+		{"a sixteenth of the bucket at most", 4000, 4000, []lease.HolderAsk{asks(10, 10_000, 0)}, []int64{250}},
 		{"who asks for more is not lent to", 1000, 1000, []lease.HolderAsk{asks(200, 200_000, 0)}, []int64{200}},
 		{"nothing while another goes short", 100, 4000, []lease.HolderAsk{asks(10, 10_000, 0), asks(900, 900_000, 0)}, []int64{6, 94}},
-		{"who used a quarter of it up is given it again", 1000, 1000, []lease.HolderAsk{asks(0, 10_000, 93)}, []int64{125}},
-		{"who has most of it is left alone", 1000, 1000, []lease.HolderAsk{asks(0, 10_000, 94)}, []int64{94}},
+		{"who used a quarter of it up is given it again", 1000, 1000, []lease.HolderAsk{asks(0, 10_000, 46)}, []int64{62}},
+		{"who has most of it is left alone", 1000, 1000, []lease.HolderAsk{asks(0, 10_000, 47)}, []int64{47}},
 		{"who is idle is lent nothing", 1000, 1000, []lease.HolderAsk{asks(0, 0, 0)}, []int64{0}},
 		{"nothing is there", 0, 1000, []lease.HolderAsk{asks(0, 10_000, 0)}, []int64{0}},
 		{"a region's maximum holds", 1000, 1000, []lease.HolderAsk{{Region: lease.RegionTerms{Max: 50}, Ask: lease.Ask{Want: 10, Demand: 1}}}, []int64{50}},
