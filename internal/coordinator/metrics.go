@@ -18,6 +18,9 @@ type metrics struct {
 	granted    *prometheus.CounterVec
 	floorSpent *prometheus.CounterVec
 	unreserved *prometheus.CounterVec
+	rebalanced *prometheus.CounterVec
+	answered   *prometheus.CounterVec
+	answerTime *prometheus.CounterVec
 
 	transitions *prometheus.CounterVec
 	cuts        *prometheus.CounterVec
@@ -44,6 +47,9 @@ func newMetrics(r prometheus.Registerer, s *Server) *metrics {
 		granted:    vector("lease_granted_tokens_total", "Tokens granted to holders.", "quota"),
 		floorSpent: vector("floor_spent_tokens_total", "Tokens that holders reported spent from their floors.", "quota"),
 		unreserved: vector("overspent_tokens_total", "Tokens that holders reported spent unreserved, beyond lease and floor, while they were cut off.", "quota"),
+		rebalanced: vector("rebalanced_tokens_total", "Tokens that came back because they were recalled for others.", "quota"),
+		answered:   vector("rebalance_recalls_total", "Recalls that were answered whole.", "quota"),
+		answerTime: vector("rebalance_seconds_total", "How long these took, from recall to return, added up.", "quota"),
 		transitions: vector("link_transitions_total", "Changes of the links to holders, by the state that was entered.",
 			"region", "state"),
 		cuts:       vector("cuts_total", "Cuts of which holders told.", "region"),
@@ -69,7 +75,7 @@ func newMetrics(r prometheus.Registerer, s *Server) *metrics {
 	for _, result := range []string{"accepted", "refused"} {
 		m.reloads.WithLabelValues(result)
 	}
-	r.MustRegister(m.granted, m.floorSpent, m.unreserved, m.transitions, m.cuts, m.refused, m.overspent, m.notWritten, m.malformed, m.talks, m.stepDowns, m.proofs,
+	r.MustRegister(m.granted, m.floorSpent, m.unreserved, m.rebalanced, m.answered, m.answerTime, m.transitions, m.cuts, m.refused, m.overspent, m.notWritten, m.malformed, m.talks, m.stepDowns, m.proofs,
 		m.reloads, m.calls, m.callTime, newGauges(s))
 	return m
 }

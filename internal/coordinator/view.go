@@ -71,6 +71,9 @@ func (t *term) count(v *view) {
 		t.metrics.granted.WithLabelValues(q.Quota).Add(float64(q.Granted - known.Granted))
 		t.metrics.floorSpent.WithLabelValues(q.Quota).Add(float64(q.FloorSpent - known.FloorSpent))
 		t.metrics.unreserved.WithLabelValues(q.Quota).Add(float64(q.Overspent - known.Overspent))
+		t.metrics.rebalanced.WithLabelValues(q.Quota).Add(float64(q.Moved.Tokens - known.Moved.Tokens))
+		t.metrics.answered.WithLabelValues(q.Quota).Add(float64(q.Moved.Recalls - known.Moved.Recalls))
+		t.metrics.answerTime.WithLabelValues(q.Quota).Add((q.Moved.Time - known.Moved.Time).Seconds())
 		t.counted[q.Quota] = *q
 	}
 	t.metrics.refused.Add(float64(v.stats.Refused - t.seen.Refused))
