@@ -73,10 +73,14 @@ func TestLaw11_ManyWhoDecideAtOnceSpendAPartOnce(t *testing.T) {
 	var clock atomic.Int64
 	clock.Store(int64(10 * time.Second))
 	admitted := make([]atomic.Int64, len(cells))
-	var wg sync.WaitGroup
+	var wg, begun sync.WaitGroup
+	begun.Add(4)
 	for range 4 {
 		wg.Go(func() {
-			for clock.Load() < int64((10+windows)*time.Second) {
+			for n := 0; clock.Load() < int64((10+windows)*time.Second); n++ {
+				if n == 1000 {
+					begun.Done()
+				}
 				for i := range cells {
 					if lease.Decide(func() time.Duration { return time.Duration(clock.Load()) }, cells[i:i+1], 2).Outcome == lease.Admitted {
 						admitted[i].Add(2)
@@ -85,7 +89,10 @@ func TestLaw11_ManyWhoDecideAtOnceSpendAPartOnce(t *testing.T) {
 			}
 		})
 	}
-	for range 1000 * windows { // its owner goes on meanwhile
+	for i := range 1000 * windows { // its owner goes on meanwhile
+		if i == 1000 {
+			begun.Wait() // or a busy machine lets all windows pass first
+		}
 		now := time.Duration(clock.Add(int64(time.Millisecond)))
 		h.Tick(now)
 		_ = h.Grants(now, lease.GrantBatch{Session: h.Session(), Floors: []lease.FloorGrant{{
