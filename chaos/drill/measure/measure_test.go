@@ -228,7 +228,7 @@ func TestABrokenInvariantIsNoticed(t *testing.T) {
 			disconnect(r, 0, sec(5), sec(6))
 			r.OfRegions[0][55].State = "unready"
 		}},
-		"a decision takes too long": {"answers-in-time", func(r *measure.Record) { r.Requests[9].Received += sec(2.1) }},
+		"a decision takes too long": {"answers-in-time", func(r *measure.Record) { r.Requests[9].Received += sec(5.1) }},
 		"a cut-off region spends after its lease": {"deadlines-kept", func(r *measure.Record) {
 			r.TTL = sec(1)
 			r.Silences = []measure.Silence{{Region: 1, From: sec(4), To: sec(6)}}
