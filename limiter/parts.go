@@ -154,14 +154,29 @@ func (l *Limiter) takeParts(ctx context.Context, s *joint) lease.Verdict {
 		return lease.DecideParts(l.now, s.parts)
 	}
 	if s.watches() {
-		// What a rule that only watches would have said is worth as much waiting.
-		var peek [maxQuotas]lease.Part
-		for i := range s.parts {
-			peek[i].Cell = s.parts[i].Cell
-		}
-		l.decideParts(ctx, peek[:len(s.parts)])
+		l.warm(ctx, s)
 	}
 	return l.decideParts(ctx, s.parts)
+}
+
+// warm waits for the first leases of buckets that deny nothing: what their rules
+// would have said is worth as much waiting, also of a request that another denies.
+func (l *Limiter) warm(ctx context.Context, s *joint) {
+	var peek [maxQuotas]lease.Part
+	for i := range s.parts {
+		peek[i].Cell = s.parts[i].Cell
+	}
+	lease.DecideParts(l.now, peek[:len(s.parts)]) // it asks for all of them at once
+	n := 0
+	for i := range s.parts {
+		if s.parts[i].Advisory && peek[i].Outcome == lease.Cold {
+			peek[n] = lease.Part{Cell: s.parts[i].Cell}
+			n++
+		}
+	}
+	if n > 0 {
+		l.decideParts(ctx, peek[:n])
+	}
 }
 
 // watches says that one of the buckets denies nothing.

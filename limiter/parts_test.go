@@ -250,6 +250,26 @@ func TestRulesThatWatchDenyNothing(t *testing.T) {
 	})
 }
 
+// A request that is denied waits for the first leases of rules that watch all the
+// same: else each would be a violation that was none.
+func TestAFirstLeaseIsNoViolationOfARuleThatWatches(t *testing.T) {
+	run(t, ruled, func(t *testing.T, _ *limitertest.Coordinator, l *limiter.Limiter) {
+		for denied := 0; denied < 3; {
+			allowed, _ := ask(t, l, "edge", part(1, "ip", "1"))
+			if denied++; allowed {
+				denied = 0
+			}
+			time.Sleep(time.Second) // what is on its way may come
+		}
+		for _, kv := range [][]string{{"spill", "s"}, {"tester", "t"}} {
+			allowed, all := ask(t, l, "edge", part(1, "ip", "1"), part(1, kv...))
+			assert.False(t, allowed)
+			assert.Equal(t, limiter.Exhausted, all[0].Reason)
+			assert.NotEqual(t, limiter.NoLease, all[1].Reason, kv)
+		}
+	})
+}
+
 func TestARuleThatIsReplacedDoesNotApply(t *testing.T) {
 	run(t, ruled, func(t *testing.T, _ *limitertest.Coordinator, l *limiter.Limiter) {
 		for range 5 {
