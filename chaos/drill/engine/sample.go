@@ -93,6 +93,7 @@ func (r *run) askRegion(ctx context.Context, i int, p *fleet.Process, asked time
 	defer r.watch.mu.Unlock()
 	r.watch.regions[i] = append(r.watch.regions[i], measure.RegionSample{
 		Asked: asked, At: r.load.Since(), State: a.State, Connected: a.Connected, Revision: a.PolicyRevision, Leased: a.Unspent,
+		Link: a.Link.State, Transitions: a.Link.Transitions,
 	})
 	return nil
 }

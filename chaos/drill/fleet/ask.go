@@ -20,10 +20,16 @@ type RegionStatus struct {
 	Connected      bool
 	PolicyRevision uint64
 	Unspent        int64
-	Exceeded       int64
+	Link           LinkStatus
 }
 
-// Region asks a region about one quota.
+// LinkStatus is how a region says that its way to the coordinators is.
+type LinkStatus struct {
+	State       string `json:"state"` // never_connected, connected, suspect, cut_off or healing
+	Transitions uint64 `json:"transitions_total"`
+}
+
+// Region asks a region about one quota, and then about its link.
 func (f *Fleet) Region(ctx context.Context, p *Process, quota string) (RegionStatus, error) {
 	var body struct {
 		State       string `json:"state"`
@@ -39,7 +45,16 @@ func (f *Fleet) Region(ctx context.Context, p *Process, quota string) (RegionSta
 	if err := f.get(ctx, p, "/v1/status", &body); err != nil {
 		return RegionStatus{}, err
 	}
-	s := RegionStatus{State: body.State, Connected: body.Coordinator.Connected, PolicyRevision: body.Revision}
+	var links struct {
+		Links []LinkStatus `json:"links"`
+	}
+	if err := f.get(ctx, p, "/v1/links", &links); err != nil {
+		return RegionStatus{}, err
+	}
+	if len(links.Links) != 1 {
+		return RegionStatus{}, fmt.Errorf("%s tells of %d links, and has one", p.Name, len(links.Links))
+	}
+	s := RegionStatus{Link: links.Links[0], State: body.State, Connected: body.Coordinator.Connected, PolicyRevision: body.Revision}
 	for _, q := range body.Quotas {
 		if q.Quota == quota {
 			s.Unspent = q.Unspent

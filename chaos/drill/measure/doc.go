@@ -67,6 +67,10 @@ type RegionSample struct {
 	Connected bool
 	Revision  uint64 // of the policy
 	Leased    int64  // tokens that it holds unspent
+	// Link is never_connected, connected, suspect, cut_off or healing. Transitions
+	// grows with each change of it while the process lives.
+	Link        string
+	Transitions uint64
 }
 
 // CoordinatorSample is what a coordinator said. It was so at some time from Asked

@@ -323,6 +323,47 @@ func TestTheBoundOfAModeIsComputedFromTheCuts(t *testing.T) {
 	require.Nil(t, o.Margin)
 }
 
+// TestACutThatKeepsItsSessionCounts has links that are cut off for so short a time
+// that the session lives on.
+func TestACutThatKeepsItsSessionCounts(t *testing.T) {
+	open := quota()
+	open.Partition = policy.Partition{Mode: policy.FailOpen, Rate: bucket.Rate{Tokens: 10, Per: time.Second}, Burst: 7}
+	// link has the state of a link change at each of these times.
+	link := func(r *measure.Record, region int, at ...time.Duration) {
+		states := []string{"cut_off", "healing", "connected"}
+		for i := range r.OfRegions[region] {
+			s := &r.OfRegions[region][i]
+			s.Link, s.Transitions = "connected", 0
+			for n, from := range at {
+				if s.Asked >= from {
+					s.Link, s.Transitions = states[n%3], uint64(n+1)
+				}
+			}
+		}
+	}
+	bound := func(r *measure.Record) int64 { return *r.Overshoot(measure.Judged{Quota: open}).Bound }
+
+	r := steady()
+	link(r, 1, sec(9), sec(9.3))
+	require.EqualValues(t, 7+5, bound(r), "from the last sample before, at 8.9 s, to the first that heals, at 9.301 s")
+	link(r, 1, sec(7), sec(7.3))
+	require.EqualValues(t, 7+5, bound(r), "the fault that ended before is not its reason")
+	link(r, 1, sec(5), sec(5.3))
+	require.EqualValues(t, 7+14, bound(r), "from the fault's beginning")
+
+	link(r, 1, sec(9.05), sec(9.06))
+	require.EqualValues(t, 7+2, bound(r), "no sample saw it, and the next found it healing")
+	link(r, 1, sec(9.05), sec(9.06), sec(11))
+	require.EqualValues(t, 7+2, bound(r), "healed")
+	link(r, 1, sec(9), sec(9.3))
+	for i := range r.OfRegions[1] {
+		if s := &r.OfRegions[1][i]; s.Asked >= sec(10) {
+			s.Transitions += 2 // cut off again, and healing again
+		}
+	}
+	require.EqualValues(t, 7+5+7+2, bound(r))
+}
+
 func TestOnlyWhatCountsIsJudged(t *testing.T) {
 	r := steady()
 	small := quota()

@@ -119,7 +119,8 @@ func unreserved(burst, tokens int64, per, d time.Duration) *big.Int {
 	return n.Add(n, big.NewInt(burst))
 }
 
-// cutOff is a time in which a region had no session.
+// cutOff is a time in which a region had no session, or a link that it took for
+// cut off: it does so after 3 s of silence, and gives up the session after 3.5 s.
 type cutOff struct {
 	region   int
 	from, to time.Duration
@@ -134,21 +135,30 @@ func (r *Record) cuts() []cutOff {
 	for i, samples := range r.OfRegions {
 		var connected time.Duration // when it was last known to be
 		var open *cutOff
-		for _, s := range samples {
-			switch {
-			case !s.Connected && open == nil:
+		for j := range samples {
+			s := &samples[j]
+			off := !s.Connected || s.Link == "cut_off"
+			if open == nil && (off || j > 0 && s.healsAfter(&samples[j-1])) {
 				all = append(all, cutOff{region: i, from: connected, to: r.End()})
 				open = &all[len(all)-1]
 				open.from = r.reason(all[:len(all)-1], *open)
-			case s.Connected && open != nil:
+			}
+			if off {
+				continue
+			}
+			if open != nil {
 				open.to, open = s.At, nil
 			}
-			if s.Connected {
-				connected = s.Asked
-			}
+			connected = s.Asked
 		}
 	}
 	return all
+}
+
+// healsAfter says that the link was cut off since the sample before, or in it,
+// and heals by now. It heals for 5 s, so that no cut is too short to be seen.
+func (s *RegionSample) healsAfter(before *RegionSample) bool {
+	return s.Link == "healing" && s.Transitions != before.Transitions
 }
 
 // reason is when the fault began that a cut can be laid to, but not before the
