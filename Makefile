@@ -55,12 +55,33 @@ clean: ## remove what was built, other than the tools
 ##@ Test
 
 .PHONY: test
-test: test-race $(if $(wildcard chaos/*_test.go),test-simulation) test-bench ## run all tests
+test: test-race test-drills $(if $(wildcard chaos/*_test.go),test-simulation) test-bench ## run all tests
 
 .PHONY: test-race
 test-race: ## run the tests under the race detector, except for the simulation
 	packages=$$($(GO) list ./... | grep -vx '$(SIMULATION)')
 	$(GOTEST) -race -shuffle=on -timeout=20m $(TESTFLAGS) $$packages
+
+# The drills that every change must pass: one of each kind of cut, a killed leader, and a mode that may exceed
+# the limit. They are not tried again: what does not pass is printed whole, and fails.
+TEST_DRILLS := isolate-region one-way-out kill-leader fallback-region
+
+.PHONY: test-drills
+test-drills: all ## drill real processes, two minutes; and have drills notice laws that are broken in them
+	@bad=0
+	for name in $(TEST_DRILLS); do
+		code=0
+		report=$$(bin/leasehold drill run "$$name" --quick --quiet 2>&1) || code=$$?
+		if [ "$$code" -eq 0 ]; then
+			sed -n '/^$$/q;p' <<< "$$report" # the verdict
+		else
+			printf '%s\nexit code %d\n' "$$report" "$$code"
+			bad=$$((bad + 1))
+		fi
+	done
+	echo "$(GOTEST) -tags=mutants $(MODULE)/chaos/drill/mutants"
+	$(GOTEST) -tags=mutants -timeout=10m $(TESTFLAGS) $(MODULE)/chaos/drill/mutants || bad=$$((bad + 1))
+	[ "$$bad" -eq 0 ] || { echo "FAIL: $$bad of the drills, and of their test by mutants, did not pass"; exit 1; }
 
 .PHONY: test-simulation
 test-simulation: ## run the short slice of the deterministic simulation, and have it notice every mutant
