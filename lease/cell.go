@@ -67,8 +67,6 @@ type hint struct {
 	pool   int64
 	wait   time.Duration
 	window time.Duration // when the window ends; 0 if unknown
-	// patience is how long the next answer may take, as others took.
-	patience time.Duration
 }
 
 // lease is one account as its holder has it. Unspent is granted - spent -

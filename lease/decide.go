@@ -226,6 +226,10 @@ func hold(now func() time.Duration, cells []*Cell, cut *Cut, held []heldTokens) 
 	return v
 }
 
+// patience is how long an answer may take before it is overdue: longer than the
+// longest way there is, and shorter than a caller should be kept for nothing.
+const patience = 800 * time.Millisecond
+
 // near says that what is missing lies in the coordinator's pool, as it last told, and
 // that its answer is not overdue: to deny would be false, and to wait for it takes
 // about a round trip.
@@ -235,7 +239,7 @@ func (c *Cell) near(now time.Duration, missing int64) bool {
 		return false
 	}
 	since := time.Duration(c.waitSince.Load())
-	return since == 0 || now-since <= n.patience
+	return since == 0 || now-since <= patience
 }
 
 // short says why a cell cannot give the cost. Known says that the coordinator

@@ -47,7 +47,7 @@ var fields = map[reflect.Type]string{
 	reflect.TypeFor[toldWall]():     `wall echo heard`,
 	reflect.TypeFor[windowSpan]():   `index start end`,
 	reflect.TypeFor[reserve]():      `known window tokens`,
-	reflect.TypeFor[hint]():         `at pool wait window patience`,
+	reflect.TypeFor[hint]():         `at pool wait window`,
 	reflect.TypeFor[cellReport]():   `spent returned refunded granted echo ask told at used floored refused waiting again overspent overUsed owing overAt floorSaid saidAt seen largest largeAt low`,
 	reflect.TypeFor[handback]():     `holder session grant returned askedAt`,
 	reflect.TypeFor[cellHandback](): `floor returned seen window until`,

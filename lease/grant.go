@@ -89,7 +89,7 @@ func (l *Ledger) serveAccount(now Moment, b *book, a *account, t Target, cut boo
 	}
 	// A lease of a window ends with it, told again or not (law 5).
 	renew := !b.quota.terms.Windowed && a.outstanding() > 0 && a.echo > a.toldEcho && now.Mono-a.toldAt >= b.quota.terms.TTL/4
-	again := a.behind && a.clock >= a.toldAt+s.slack() // it was lost, or is very late
+	again := a.behind && a.clock >= a.toldAt+lateness // it was lost, or is very late
 	// How long until what is needed could be there, the holder is told once.
 	short := a.ask.Need > a.outstanding()+want
 	warn := short && !a.warned
@@ -107,7 +107,7 @@ func (l *Ledger) serveAccount(now Moment, b *book, a *account, t Target, cut boo
 		a.deadline = max(a.deadline, a.reportAt+l.cfg.Drift.Outlast(ttl))
 		l.tell(now, b, s, a, ttl, want-grant)
 	}
-	if t.Recall && l.recallable(now, s, a, max(0, t.Hold)) {
+	if t.Recall && l.recallable(now, a, max(0, t.Hold)) {
 		a.recalled(now.Mono, max(0, t.Hold))
 		s.out.Recalls = append(s.out.Recalls, Recall{Bucket: b.id(), Account: a.n, Keep: max(0, t.Hold)})
 	}
@@ -137,22 +137,17 @@ const (
 	crumbPause = 50 * time.Millisecond
 	// recallPause is how long a holder that reports nothing may take to answer a recall.
 	recallPause = 500 * time.Millisecond
-	// lateness is what a message may be late by beside what it is late by in a round
-	// trip.
-	lateness = 20 * time.Millisecond
+	// lateness is what a message may be later than others were. A report speaks of
+	// the coordinator's clock as of the last message that its holder had. So if it was
+	// made that much after something was told, and does not know of it, that was lost.
+	lateness = 50 * time.Millisecond
 )
-
-// slack is what a message may be later than others were: a quarter of a round
-// trip. A report speaks of the coordinator's clock as of the last message that the
-// holder had. So if it was made that much after something was told, and does not know of
-// it, that was lost.
-func (s *session) slack() time.Duration { return s.roundTrip/4 + lateness }
 
 // recallable says that a recall down to keep is worth sending: the last one had time
 // to be answered, or asked for less than half as much.
-func (l *Ledger) recallable(now Moment, s *session, a *account, keep int64) bool {
+func (l *Ledger) recallable(now Moment, a *account, keep int64) bool {
 	surplus := a.outstanding() - keep
-	answered := a.clock >= a.recalledAt+s.slack() || now.Mono-a.recalledAt >= recallPause+s.roundTrip
+	answered := a.clock >= a.recalledAt+lateness || now.Mono-a.recalledAt >= recallPause
 	return surplus > 0 && (answered || surplus > 2*a.surplus)
 }
 
@@ -189,7 +184,7 @@ func (l *Ledger) tell(now Moment, b *book, s *session, a *account, ttl time.Dura
 	}
 	short := max(unmet, a.ask.Need-a.outstanding()) - g.Pool
 	if short > 0 {
-		g.Wait = l.wait(now, b, short)
+		g.Wait = max(1, l.wait(now, b, short)) // at a rate of nothing it is not known
 	}
 	// What it still lacks of what it asked for is spoken for: it shall not wait
 	// for that.

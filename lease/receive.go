@@ -105,10 +105,10 @@ func (h *Holder) grant(now time.Duration, g *Grant) {
 	default:
 		h.replace(c, l, g)
 	}
-	// An answer that gives nothing says little while the pool has tokens: they
-	// are being set aside (law 2), or a lease that was given back is renewed.
-	// Nor does one that closes an account.
-	if !g.Closed && (news && g.Granted > 0 || g.Pool <= 0 || g.Wait > 0) {
+	// An answer that gives nothing, and has nothing to wait for, says little: what
+	// was asked for is being set aside (law 2), or a lease that was given back is
+	// renewed. Nor does one that closes an account.
+	if !g.Closed && (news && g.Granted > 0 || g.Wait > 0) {
 		c.answered.Store(true)
 	}
 	h.noteHint(c, now, g)
@@ -167,7 +167,7 @@ func (h *Holder) replace(c *Cell, old *lease, g *Grant) {
 }
 
 func (h *Holder) noteHint(c *Cell, now time.Duration, g *Grant) {
-	n := &hint{at: now, pool: g.Pool, wait: g.Wait, patience: 2*h.roundTrip + 2*h.interval}
+	n := &hint{at: now, pool: g.Pool, wait: g.Wait}
 	if c.quota.terms.Load().Windowed {
 		n.window = g.Echo + g.TTL
 	}
@@ -194,6 +194,11 @@ func (c *Cell) giveBack(l *lease, keep int64) {
 	if more := l.takeUpTo(max(0, l.available.Load()-max(0, keep))); more > 0 {
 		l.returned += more
 		c.quota.returned += more
+		if n := c.hint.Load(); n != nil {
+			hint := *n
+			hint.pool += more // nobody else needs to tell us
+			c.hint.Store(&hint)
+		}
 		c.touch()
 	}
 }

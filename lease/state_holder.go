@@ -120,9 +120,12 @@ func (w *stateWriter) cell(c *Cell) {
 	}
 	if n := c.hint.Load(); n != nil {
 		w.until(now, n.window)
+		w.since(now, n.at, c.quota.terms.Load().TTL+1)
+		w.int(n.pool)
+		w.bits(n.wait > 0)
 		if !w.Plain {
 			w.at(now, n.at)
-			w.int(n.pool, int64(n.wait), int64(n.patience))
+			w.int(int64(n.wait))
 		}
 	}
 	if f := c.quota.floor.Load(); c.floorGrant != nil {
@@ -144,9 +147,8 @@ func (w *stateWriter) cell(c *Cell) {
 	w.some(r.overspent - r.overUsed)
 	w.some(c.floorSpent.Load() - r.floored)
 	w.some(r.floored - r.floorSaid)
-	w.some(c.refused.Load() - r.refused)
+	w.demand(c)
 	w.int(c.need.Load(), c.largest.Load())
-	w.int(c.waiting.Load(), c.waiting.Load()-r.waiting, r.again)
 	if since := time.Duration(c.waitSince.Load()); since != 0 {
 		w.at(now, since)
 	}
@@ -161,6 +163,16 @@ func (w *stateWriter) cell(c *Cell) {
 		w.at(now, r.overAt)
 		w.at(now, r.saidAt)
 		w.at(now, r.largeAt)
+	}
+}
+
+// demand writes what the next report makes of refusals and waits. How much there was
+// matters, since some of it may have been counted before.
+func (w *stateWriter) demand(c *Cell) {
+	r := &c.report
+	w.int(c.refused.Load()-r.refused, c.waiting.Load(), r.waiting, r.again)
+	if l := c.lease.Load(); l != nil {
+		w.int(l.spent.Load() - r.used)
 	}
 }
 
@@ -188,11 +200,15 @@ func (w *stateWriter) cuts(h *Holder) {
 		w.at(w.Now.Mono, cut.Since)
 	}
 	w.uint(h.openCut())
+	w.bits(h.clocked)
+	if h.clocked {
+		w.int(int64(h.ahead))
+		w.at(w.Now.Mono, h.made-h.ahead) // when that was heard
+	}
 	if w.Plain {
 		return
 	}
-	w.int(int64(h.ahead), int64(h.made))
-	w.bits(h.clocked)
+	w.int(int64(h.made))
 	w.count(len(h.cuts))
 	for i := range h.cuts {
 		s := &h.cuts[i]

@@ -24,9 +24,11 @@ func (r *ReportBatch) AppendState(dst []byte, f Frame, clock time.Duration) []by
 		w.uint(f.Grant)
 		w.window(f.Window)
 	}
+	w.bits(r.Clock != 0)
+	w.at(clock, r.Clock)
 	if !w.Plain {
 		w.uint(uint64(r.Part))
-		w.int(int64(r.Clock), int64(r.Answered))
+		w.int(int64(r.Answered))
 		w.count(len(r.Cuts))
 		for i := range r.Cuts {
 			w.cutReport(&r.Cuts[i])

@@ -32,11 +32,12 @@ func (w *stateWriter) grant(g *Grant, clock time.Duration) {
 	w.at(clock, g.Echo)
 	w.window(g.Window)
 	w.bits(g.Closed)
+	w.int(g.Pool)
 	if w.Plain {
-		w.bits(g.Pool <= 0 || g.Wait > 0) // all that a holder's state depends on
+		w.bits(g.Wait > 0) // all that a holder's state depends on
 		return
 	}
-	w.int(g.Pool, int64(g.Wait))
+	w.int(int64(g.Wait))
 }
 
 func (w *stateWriter) floorGrant(g *FloorGrant, clock time.Duration) {
@@ -65,9 +66,10 @@ func (w *stateWriter) batch(b *GrantBatch, clock time.Duration) {
 	w.session(b.Session)
 	w.int(b.StoreRevision)
 	w.uint(b.PolicyRevision)
+	w.at(clock, b.Made)
 	if !w.Plain {
 		w.at(clock, b.Echo)
-		w.int(b.Wall, int64(b.Made))
+		w.int(b.Wall)
 	}
 	w.count(len(b.Grants))
 	for i := range b.Grants {

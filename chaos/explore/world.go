@@ -110,9 +110,13 @@ func plan(u *lease.Usage) lease.Plan {
 }
 
 // allocate shares as the product does, but rounding always favours the first:
-// turns would tell apart states that differ in nothing else.
+// turns would tell apart states that differ in nothing else, and so would measured
+// round trips.
 func allocate(s *lease.Situation, targets []lease.Target) {
 	s.Turn = 0
+	for i := range s.Asks {
+		s.Asks[i].RoundTrip = 0 // an average is hardly ever the same twice
+	}
 	reconcile.Allocate(s, targets)
 }
 
