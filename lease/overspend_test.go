@@ -362,3 +362,21 @@ func TestTheClockOfAReportIsNeverAhead(t *testing.T) {
 	require.LessOrEqual(t, b.Clock, last+998*time.Second+2*time.Millisecond)
 	require.GreaterOrEqual(t, b.Clock, last+997*time.Second)
 }
+
+// TestWhatIsSpentWhileTheReportIsMadeIsOfNow: deciders read the clock for themselves, so
+// that a report made at one time holds what was spent a moment after it.
+func TestWhatIsSpentWhileTheReportIsMadeIsOfNow(t *testing.T) {
+	r := newRig(t, fallback())
+	h := r.join("us")
+	r.run(time.Second)
+	h.SetCut(r.now, lease.Cut{Number: 1, Since: r.now, Open: true, Unreserved: true}) // for too short a time to end the session
+	began := r.now
+	r.now += time.Millisecond
+	require.Equal(t, lease.Admitted, r.ask("us", "k", 1).Outcome)
+	b, ok := h.Tick(began)
+	require.True(t, ok)
+	require.Len(t, b.Overspent, 1)
+	require.Zero(t, b.Overspent[0].Span)
+	require.NoError(t, r.ledger.Report(r.moment(), b))
+	require.Equal(t, int64(1), r.quota().Overspent)
+}

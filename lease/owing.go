@@ -121,7 +121,8 @@ func (c *Cell) sayOverspent(now time.Duration, most int, batch *ReportBatch) boo
 			return false
 		}
 		s.told, s.toldAt = s.tokens, now
-		batch.Overspent = append(batch.Overspent, Overspend{Bucket: c.id, Cut: s.cut, Window: s.window, Tokens: s.tokens, Span: now - s.began})
+		span := max(0, now-s.began) // a decider's clock may be ahead of this one's
+		batch.Overspent = append(batch.Overspent, Overspend{Bucket: c.id, Cut: s.cut, Window: s.window, Tokens: s.tokens, Span: span})
 	}
 	return true
 }
