@@ -84,3 +84,29 @@ func TestFAIR11_NobodyIsDeniedWhilePlentyIsLeft(t *testing.T) {
 		l.grant(lease.Grant{Granted: granted, TTL: 5 * time.Second, Pool: 900_000})
 	}
 }
+
+// A first answer that gives nothing, and names nothing to wait for, says that what was
+// asked for is on its way, also when nothing is left beside that.
+func TestAnAnswerThatIsOnItsWayIsWaitedFor(t *testing.T) {
+	l := newLooker(t, tenPerSecond())
+	require.Equal(t, lease.Cold, l.take(3))
+	l.grant(lease.Grant{TTL: 5 * time.Second})
+	require.Equal(t, lease.Cold, l.take(3))
+	l.grant(lease.Grant{TTL: 5 * time.Second, Wait: time.Minute})
+	require.Equal(t, lease.Exhausted, l.take(3), "it would take a minute")
+	l.grant(lease.Grant{Granted: 3, TTL: 5 * time.Second})
+	require.Equal(t, lease.Admitted, l.take(3))
+}
+
+// What a holder gave back it knows to be in the pool, before anybody tells it.
+func TestWhatWasGivenBackIsInThePool(t *testing.T) {
+	r := newRig(t, perMinute(10, 100))
+	r.plan = func(u *lease.Usage) lease.Plan {
+		return lease.Plan{Ask: lease.Ask{Want: 20 * min(1, u.MaxRefused), Need: u.MaxRefused}, Keep: 5}
+	}
+	r.join("us")
+	r.ask("us", "k", 1)
+	r.step(100 * time.Millisecond)
+	r.step(100 * time.Millisecond) // it keeps 5 of its 20
+	require.Equal(t, lease.Cold, r.ask("us", "k", 100).Outcome, "the pool has 80, and what came back")
+}
