@@ -469,6 +469,7 @@ func TestTheLogOfAnOutageIsShort(t *testing.T) {
 		time.Sleep(70 * time.Second)
 		up.Store(true)
 		ready(t, l)
+		time.Sleep(time.Second) // until the session is open
 		c.SetPolicy(perKey("{tokens: 5, per: 1h}"))
 		time.Sleep(2 * time.Second)
 		up.Store(false)

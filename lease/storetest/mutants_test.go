@@ -440,10 +440,10 @@ func lastFirst(h *Harness, s *memstore.Store) {
 	h.Elector = brokenElector{Elector: s, campaign: func(ctx context.Context, name string) (lease.Leadership, error) {
 		for ctx.Err() == nil {
 			standing := s.Standing()
+			c := s.Stand(name)
 			if len(standing) > 1 && name == "c" {
 				_ = s.EndSession(standing[1]) // who then stands again behind this one
 			}
-			c := s.Stand(name)
 			for ctx.Err() == nil {
 				if l, ok := c.Elected(); ok {
 					return l, nil
